@@ -49,32 +49,16 @@ def words(draw: np.random.Generator, texts: int, length: int) -> list[str]:
     return [" ".join(flat[i : i + length]) for i in range(0, len(flat), length)]
 
 
-class Documents(Sequence[tuple[str, ...]]):
-    """The texts of some documents, by their numbers."""
-
-    def __init__(self, docs: Sequence[tuple[str, ...]], chosen: Any = None) -> None:
-        self._docs = docs
-        self._chosen = np.arange(len(docs)) if chosen is None else chosen
-
-    def __len__(self) -> int:
-        return len(self._chosen)
-
-    def __getitem__(self, key: Any) -> Any:
-        if isinstance(key, slice | np.ndarray):
-            return Documents(self._docs, self._chosen[key])
-        return self._docs[int(self._chosen[key])]
-
-
 def task_of(docs: Sequence[tuple[str, ...]], queries: Sequence[str], groups: Any) -> Any:
-    from irtoolkit.retrievers.given_texts import GivenTexts
     from irtoolkit.retrievers.task import QueryGroup, Task
+    from irtoolkit.retrievers.texts import GivenTexts
 
     made = tuple(QueryGroup(np.array(members), np.array(pool)) for members, pool in groups)
     ids = (
         id_array([f"q{i}" for i in range(len(queries))]),
         id_array([str(i) for i in range(len(docs))]),
     )
-    texts = GivenTexts([(query,) for query in queries], Documents(docs))
+    texts = GivenTexts([(query,) for query in queries], docs)
     return Task("benchmark", *ids, made, texts=texts)
 
 

@@ -181,7 +181,7 @@ def maxsim(setting: Setting) -> dict[str, Any]:
 
     from irtoolkit.indexes.comparison import QueryVectors, VectorComparison
     from irtoolkit.indexes.vectors import VectorShard
-    from irtoolkit.retrievers.gpu_maxsim import GpuTokens
+    from irtoolkit.retrievers.gpu_search import GpuTokens
 
     draw = np.random.default_rng(4)
 

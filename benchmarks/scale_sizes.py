@@ -28,7 +28,7 @@ from irtoolkit.retrievers.faiss import Faiss
 from irtoolkit.retrievers.faiss_index import FaissIndex
 from irtoolkit.retrievers.plaid import Plaid
 from irtoolkit.retrievers.plaid_index import PlaidIndex
-from irtoolkit.retrievers.vector_index import Sides, VectorIndex
+from irtoolkit.retrievers.vectors import Sides, VectorIndex
 
 DOCUMENTS, LATE_DOCUMENTS, TOKENS, LATE_DIMENSIONS = 40_000, 4_000, 60, 128
 BLOCK = 1_000

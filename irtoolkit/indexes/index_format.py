@@ -5,40 +5,97 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
-from irtoolkit.base.ids import Ints, Segments
+from irtoolkit.base.ids import Ints, Segments, distinct_numbers, id_array
 from irtoolkit.indexes.sharded import ShardSet
 from irtoolkit.indexes.shards import OpenShard as OpenShard
 from irtoolkit.indexes.writer import ShardMaker
-from irtoolkit.runs.order import TopDocuments
+from irtoolkit.runs import Run
+from irtoolkit.runs.order import TopDocuments, separate
 
 
-class Searcher(Protocol):
-    """Shards that are searched as one.
+class Searcher(ABC):
+    """Searches shards, here or in workers, for queries given as texts.
 
-    Attributes:
-        shards: what knows their documents.
+    Args:
+        shards: a `ShardSet`.
     """
 
-    @property
-    def shards(self) -> ShardSet: ...
+    def __init__(self, shards: Any) -> None:
+        self.shards: Any = shards
+
+    @abstractmethod
+    def encoded(self, queries: Sequence[Segments]) -> Any:
+        """Returns queries as the shards take them."""
 
     def search(
         self, queries: Sequence[Segments], depth: int, *, fill: bool = False
     ) -> TopDocuments:
-        """The best documents of each query; `fill` lists such as have nothing of it, too."""
-        ...
+        """Returns the best documents of each query; `fill` adds some that share no term with it."""
+        hits: TopDocuments = self.shards.best(self.encoded(queries), depth, fill)
+        return hits
 
     def ranks(
         self, queries: Sequence[Segments], documents: Sequence[Sequence[int]]
     ) -> list[list[int]]:
-        """The exact rank of some documents of each query among all documents, from 1."""
-        ...
+        """Returns the exact rank, from 1, of some documents of each query among all documents."""
+        ranks: list[list[int]] = self.shards.ranks(self.encoded(queries), documents)
+        return ranks
 
     def matched(self, query: Segments, text: str) -> list[tuple[int, int]]:
-        """Where a text matches a query: first and last + 1 character of each match."""
-        ...
+        """Returns where a text matches a query: first and last + 1 character of each match."""
+        return []
+
+    def best(self, query: str, depth: int) -> tuple[list[str], list[float]]:
+        """Returns the ids and scores of the best documents of one query, as `run` has them."""
+        hits = self.search([(query,)], depth)
+        return self.shards.ids(hits.documents), separate(hits.scores).tolist()
+
+    def run(
+        self,
+        query_ids: Any,
+        queries: Sequence[Segments],
+        depth: int,
+        *,
+        tag: str,
+        fill: bool = False,
+    ) -> Run:
+        """Returns the best documents of some queries as a run without ties; see `search`."""
+        hits = self.search(queries, depth, fill=fill)
+        numbers, documents = distinct_numbers(hits.documents)
+        run = Run.ordered(
+            query_ids,
+            hits.offsets,
+            id_array(self.shards.ids(numbers)),
+            documents.astype("int32"),
+            hits.scores.astype("float32"),
+            tag,
+        )
+        return run.untied()
+
+    def exact_ranks(
+        self,
+        query_ids: Sequence[str],
+        queries: Sequence[Segments],
+        relevant: Mapping[str, Sequence[str]],
+    ) -> dict[str, dict[str, int]]:
+        """Returns the ranks of relevant documents among all documents, by query and document.
+
+        A document that an approximate search has not found has none.
+        """
+        doc_ids = list(dict.fromkeys(doc for query in query_ids for doc in relevant.get(query, ())))
+        places = zip(doc_ids, self.shards.places(doc_ids).tolist(), strict=True)
+        numbers = {doc_id: number for doc_id, number in places if number >= 0}
+        targets = [
+            [doc for doc in relevant.get(query, ()) if doc in numbers] for query in query_ids
+        ]
+        ranks = self.ranks(queries, [[numbers[doc] for doc in docs] for docs in targets])
+        located = {
+            query: {doc: rank for doc, rank in zip(docs, row, strict=True) if rank}
+            for query, docs, row in zip(query_ids, targets, ranks, strict=True)
+        }
+        return {query: ranked for query, ranked in located.items() if ranked}
 
 
 class IndexFormat(ABC):

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,14 +16,18 @@ from numpy.typing import NDArray
 from irtoolkit.base.ids import Floats, Ints
 from irtoolkit.indexes import few
 from irtoolkit.indexes.few import How
-from irtoolkit.indexes.sharded import Sharded, ShardSet, Targets, in_threads, least_keys
+from irtoolkit.indexes.postings import PostingsShard
+from irtoolkit.indexes.sharded import Sharded, Targets, in_threads, least_keys
 from irtoolkit.indexes.shards import OpenShard
-from irtoolkit.runs.order import TopDocuments, best_first, merge
+from irtoolkit.indexes.strings import Strings
+from irtoolkit.runs.order import TopDocuments, best_first
 
 # Binary digits of a summand behind the first of a query's greatest scale.
 _DIGITS = 40
 # Documents that are kept in mind at least while a shard is searched.
 _ROOM = 1 << 10
+# Numbers that a class of postings may have, so that damage does not lead out of a table.
+_CLASSES = 1 << 16
 
 
 class ScannedQuery(NamedTuple):
@@ -63,36 +66,44 @@ class ScannedShard:
     table: Floats
     own: Floats
 
+    @classmethod
+    def of(cls, part: PostingsShard, table: Any, own: Any) -> ScannedShard:
+        """Returns a shard of postings with the value of each class, and a number of each document."""
+        classes = np.zeros(max(len(table), _CLASSES))
+        classes[: len(table)] = table
+        return cls(
+            part.docs,
+            part.arrays,
+            lambda terms: part.terms.places(Strings.of(terms)),
+            classes,
+            np.asarray(own, np.float64),
+        )
+
 
 class PostingsScan(Sharded):
-    """Shards that are searched as one.
+    """Shards all of whose documents are scored; a `ShardSet` but for the formula.
 
-    Args:
-        shards: the shards.
+    Attributes:
         kind: how values become summands.
         divided: whether sums are divided by what documents have of their own; else it is added.
-        first: see `Sharded`.
+        scanned: the shards under the formula; a subclass fills them in before a query is scored.
     """
 
-    def __init__(
-        self, shards: Sequence[ScannedShard], kind: How, divided: bool = False, first: int = 0
-    ) -> None:
-        sizes = [len(shard.arrays[3]) for shard in shards]
-        super().__init__([shard.docs for shard in shards], sizes, first)
-        self._scanned, self._how, self._divided = shards, kind, divided
+    kind: ClassVar[How]
+    divided: ClassVar[bool] = False
+    scanned: Sequence[ScannedShard] = ()
 
-    def best(self, queries: Sequence[ScannedQuery], depth: int, fill: bool = False) -> TopDocuments:
-        """Returns the best documents of each query.
+    def under_formula(self, queries: Any) -> Sequence[ScannedQuery]:
+        """Returns queries as the formula takes them, once the shards are scanned under it."""
+        scanned: Sequence[ScannedQuery] = queries
+        return scanned
 
-        Args:
-            queries: the queries.
-            depth: documents of each, at most.
-            fill: whether to rank documents without a term of the query, too.
-        """
-        depth = max(1, min(depth, self.size))
-        by_numpy = self._by_numpy(queries)
+    def best(self, queries: Any, depth: int, fill: bool = False) -> TopDocuments:
+        """Returns the best documents of each query; `fill` adds some that share no term with it."""
+        depth, scanned = max(1, min(depth, self.size)), self.under_formula(queries)
+        by_numpy = self._by_numpy(scanned)
         return TopDocuments.of_rows(
-            in_threads(lambda query: self._best(by_numpy, query, depth, fill), queries)
+            in_threads(lambda query: self._best(by_numpy, query, depth, fill), scanned)
         )
 
     def _best(
@@ -100,7 +111,7 @@ class PostingsScan(Sharded):
     ) -> tuple[Ints, Floats]:
         best = few.best_of_all if by_numpy else _compiled_best(depth)
         docs, scores, keys = [], [], []
-        for base, shard in zip(self.bases.tolist(), self._scanned, strict=False):
+        for base, shard in zip(self.bases.tolist(), self.scanned, strict=False):
             found, values = best(shard.docs, self._search(query, shard), depth, fill)
             docs.append(found + base)
             scores.append(values)
@@ -111,19 +122,20 @@ class PostingsScan(Sharded):
         every_doc = np.concatenate([np.empty(0, np.int64), *docs])
         return self.ordered(every_doc, np.concatenate([np.empty(0), *scores]), depth)
 
-    def every(self, queries: Sequence[ScannedQuery]) -> tuple[Floats, NDArray[np.bool_]]:
+    def every(self, queries: Any) -> tuple[Floats, NDArray[np.bool_]]:
         """(q, d) the score of every document, and whether it shares a term with the query."""
-        scores = np.zeros((len(queries), self.size))
-        shared = np.zeros((len(queries), self.size), bool)
-        by_numpy = self._by_numpy(queries)
-        rows = zip(queries, scores, shared, strict=True)
+        scanned = self.under_formula(queries)
+        scores = np.zeros((len(scanned), self.size))
+        shared = np.zeros((len(scanned), self.size), bool)
+        by_numpy = self._by_numpy(scanned)
+        rows = zip(scanned, scores, shared, strict=True)
         in_threads(lambda row: self._every(by_numpy, *row), rows)
         return scores, shared
 
     def _every(
         self, by_numpy: bool, query: ScannedQuery, scores: Floats, shared: NDArray[np.bool_]
     ) -> None:
-        for low, high, shard in zip(self.bases, self.bases[1:], self._scanned, strict=False):
+        for low, high, shard in zip(self.bases, self.bases[1:], self.scanned, strict=False):
             search = self._search(query, shard)
             if by_numpy:
                 scores[low:high], shared[low:high] = few.score_all(shard.docs, search)
@@ -132,15 +144,16 @@ class PostingsScan(Sharded):
 
             score_all(*search, scores[low:high], shared[low:high])
 
-    def scores(self, queries: Sequence[ScannedQuery], documents: Sequence[Ints]) -> list[Any]:
+    def scores(self, queries: Any, documents: Sequence[Ints]) -> list[Any]:
         """Returns the scores of some documents of each query."""
-        by_numpy = self._by_numpy(queries)
-        return [self._scores(by_numpy, *row) for row in zip(queries, documents, strict=True)]
+        scanned = self.under_formula(queries)
+        by_numpy = self._by_numpy(scanned)
+        return [self._scores(by_numpy, *row) for row in zip(scanned, documents, strict=True)]
 
     def _scores(self, by_numpy: bool, query: ScannedQuery, documents: Ints) -> Floats:
         scores = np.zeros(len(documents))
         for number, rows, places in self.split(documents):
-            shard = self._scanned[number]
+            shard = self.scanned[number]
             search = self._search(query, shard)
             if by_numpy:
                 scores[rows] = few.score_all(shard.docs, search)[0][places]
@@ -150,15 +163,16 @@ class PostingsScan(Sharded):
             scores[rows] = [score_of(*search, position) for position in places.tolist()]
         return scores
 
-    def before(self, queries: Sequence[ScannedQuery], targets: Sequence[Targets]) -> list[Ints]:
+    def before(self, queries: Any, targets: Sequence[Targets]) -> list[Ints]:
         """Counts the documents before each target of each query."""
-        by_numpy = self._by_numpy(queries)
-        rows = zip(queries, targets, strict=True)
+        scanned = self.under_formula(queries)
+        by_numpy = self._by_numpy(scanned)
+        rows = zip(scanned, targets, strict=True)
         return in_threads(lambda row: self._before(by_numpy, *row), rows)
 
     def _before(self, by_numpy: bool, query: ScannedQuery, target: Targets) -> Ints:
         before = np.zeros(len(target.scores), np.int64)
-        for shard in self._scanned if len(before) else ():
+        for shard in self.scanned if len(before) else ():
             scores_and_keys = target.scores, least_keys(shard.docs, target.ids)
             search = self._search(query, shard)
             if by_numpy:
@@ -177,12 +191,12 @@ class PostingsScan(Sharded):
         return few.is_faster(
             (shard.arrays, self._asked(query, shard)[0], 1)
             for query in queries
-            for shard in self._scanned
+            for shard in self.scanned
         )
 
     def _search(self, query: ScannedQuery, shard: ScannedShard) -> tuple[Any, ...]:
         """Returns the shard, the formula and the query as the compiled loops take them."""
-        formula = few.KINDS[self._how], shard.table, shard.own, self._divided
+        formula = few.KINDS[self.kind], shard.table, shard.own, self.divided
         return shard.arrays, formula, self._asked(query, shard)
 
     def _asked(self, query: ScannedQuery, shard: ScannedShard) -> tuple[Any, ...]:
@@ -192,7 +206,7 @@ class PostingsScan(Sharded):
         greatest = float(np.abs(query.scales).max(initial=0))
         unit = 2.0 ** (np.ceil(np.log2(greatest)) - _DIGITS) if greatest else 1.0
         scales = query.scales[matching] / unit
-        if self._how == "class":  # twice the count is twice the summand
+        if self.kind == "class":  # twice the count is twice the summand
             scales = np.rint(scales)
         return (
             places[matching].astype(np.int64),
@@ -217,22 +231,3 @@ def _compiled_best(depth: int) -> Callable[..., tuple[Ints, Floats]]:
         return room[1][:count].copy(), room[2][:count].copy()
 
     return best
-
-
-def filled(
-    hits: TopDocuments, depth: int, shards: ShardSet, without: Sequence[float] | Floats
-) -> TopDocuments:
-    """Returns the best `depth` documents of each query, of those that were found and of others.
-
-    Args:
-        hits: the best documents that share a term with the query.
-        depth: documents of each query.
-        shards: all documents.
-        without: the score of a document without a term of each query.
-    """
-    first = shards.first_of_equals(2 * depth)
-    others = []
-    for (begin, end), score in zip(pairwise(hits.offsets.tolist()), without, strict=True):
-        more = first[~np.isin(first, hits.documents[begin:end])][:depth]
-        others.append((more, np.full(len(more), score)))
-    return merge([hits, TopDocuments.of_rows(others)], depth, shards.keys)

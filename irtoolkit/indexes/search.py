@@ -33,10 +33,13 @@ class PostingsSearch(Postings):
     def best(
         self, weighted: Sequence[WeightedQueries], depth: int, fill: bool = False
     ) -> TopDocuments:
-        """Returns the best documents of each query, with whole numbers as scores; see `valued`."""
+        """Returns the best documents of each query, with whole numbers as scores; see `valued`.
+
+        `fill` adds some that share no term with the query, which score 0.
+        """
         depth = max(1, min(depth, self.size))
         parts = [
-            self._with_weightless(queries, self._best(queries, depth), depth)
+            self._with_zeros(queries, self._best(queries, depth), depth, fill)
             for queries in weighted
         ]
         return parts[0] if len(parts) == 1 else TopDocuments.joined(parts)
@@ -69,16 +72,21 @@ class PostingsSearch(Postings):
             for part, batch in zip(self.parts, batches, strict=True)
         )
 
-    def _with_weightless(
-        self, queries: WeightedQueries, hits: TopDocuments, depth: int
+    def _with_zeros(
+        self, queries: WeightedQueries, hits: TopDocuments, depth: int, fill: bool
     ) -> TopDocuments:
-        """Adds documents that share only terms that weigh nothing."""
-        if not queries.has_weightless:
+        """Adds documents that score 0: they share only terms that weigh nothing or, to `fill`, none."""
+        is_full = (np.diff(hits.offsets) >= depth).all() and hits.scores.min(initial=0) >= 0
+        if not queries.has_weightless and (is_full or not fill):
             return hits
         others: dict[int, list[Ints]] = {}
         for part, base in zip(self.parts, self.bases.tolist(), strict=False):
             for query, terms in queries.weightless(part).items():
                 others.setdefault(query, []).append(part.live_documents(terms) + base)
+        if fill:
+            first = self.first_of_equals(2 * depth)
+            for query in range(len(queries)):
+                others.setdefault(query, []).append(first)
         if not others:
             return hits
         rows = []

@@ -7,10 +7,10 @@ worker has found.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -31,15 +31,8 @@ from irtoolkit.runs.order import TopDocuments
 # Sets of shards that a worker keeps open.
 _OPEN = 8
 
-
-class Opener(Protocol):
-    """Opens shards as one; it can be pickled."""
-
-    def __hash__(self) -> int: ...
-
-    def __call__(self, shards: Sequence[OpenShard], first: int) -> Any:
-        """`Sharded` of some shards; `first` is the number of their first document."""
-        ...
+# Opens shards as one `Sharded`, given the number of their first document; to be pickled and hashed.
+Opener = Callable[[Sequence[OpenShard], int], Any]
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from irtoolkit.base.ids import Floats, Ints
 from irtoolkit.indexes.comparison import QueryVectors
-from irtoolkit.indexes.contents import DocumentVectors
+from irtoolkit.indexes.counting import DocumentVectors
 from irtoolkit.indexes.nearest import PossibleBest
 from irtoolkit.indexes.proposals import LONGEST, ProductBlock, Proposals
 from irtoolkit.indexes.sharded import Sharded, Targets, in_threads, least_keys

@@ -14,7 +14,6 @@ from irtoolkit.ranking.build_index import build
 from irtoolkit.ranking.systems import System
 from irtoolkit.retrievers.hits import MatchedPlaces, SearchResult
 from irtoolkit.retrievers.index import Index
-from irtoolkit.retrievers.stored_search import form_of
 from irtoolkit.runs import Run
 
 
@@ -72,7 +71,7 @@ class BookIndex(PlacedIndex):
         *,
         progress: bool = True,
     ) -> None:
-        form_of(system.retriever)
+        system.retriever.needed_format()
         data = novel_dataset(list(novels), sentences)
         self._open(build(data, system, progress=progress), {n.name: n for n in novels}, sentences)
         self.name = data.id

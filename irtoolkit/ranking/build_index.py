@@ -23,9 +23,8 @@ from irtoolkit.ranking.memory_index import check_indexable
 from irtoolkit.ranking.produce import check_runnable
 from irtoolkit.ranking.systems import System, check_search_settings, find_system
 from irtoolkit.retrievers import build_index
-from irtoolkit.retrievers.build_index import given
 from irtoolkit.retrievers.index_folder import other_documents
-from irtoolkit.retrievers.index_sources import dataset_with
+from irtoolkit.retrievers.index_sources import dataset_with, source_of
 from irtoolkit.retrievers.lucene.indexing import lucene_analyzer, write_index
 from irtoolkit.retrievers.lucene.retriever import Lucene
 from irtoolkit.retrievers.stored_index import StoredIndex
@@ -75,7 +74,7 @@ def open_kept(
         raise InputError(
             f"{index} has no index for {system}", remedy=f"irtoolkit index {index} {system}"
         )
-    return build_index.opened_for(existing, resolved.retriever)
+    return StoredIndex.searched_with(existing, resolved.retriever)
 
 
 def folder_index(
@@ -92,7 +91,7 @@ def folder_index(
         return StoredIndex(folder, settings)
     check_search_settings(settings)
     requested = find_system(system, settings, dataset)
-    index = StoredIndex(folder, given(requested.retriever), requested.retriever.name)
+    index = StoredIndex(folder, requested.retriever.given(), requested.retriever.name)
     if requested.task.doc not in (DEFAULT_VIEW, index.manifest.view):
         raise other_documents(index.folder, f"doc={index.manifest.view}")
     return index
@@ -127,8 +126,9 @@ def build(
 
 
 def kept_folder(data: Dataset, system: System) -> Path:
-    """Where the index of a dataset is kept unless another place is named."""
-    return build_index.kept_folder(data, system.retriever, system.task.doc)
+    """Returns where the index of a dataset is kept unless another place is named."""
+    source = source_of(data, system.task.doc)
+    return build_index.kept_folder(source, system.retriever.on(data.lang), system.task.doc)
 
 
 def index_dataset(folder: StrPath) -> Dataset:

@@ -9,13 +9,13 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import id_array
 from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.datasets.formats import IrDataset
+from irtoolkit.indexes.index_format import Searcher
 from irtoolkit.ranking.produce import check_runnable
 from irtoolkit.ranking.session import SystemSession
 from irtoolkit.ranking.systems import System
 from irtoolkit.ranking.texts import TextQuery
 from irtoolkit.retrievers.hits import MatchedPlaces
 from irtoolkit.retrievers.index import Index
-from irtoolkit.retrievers.stored_search import best_documents, found_run
 from irtoolkit.retrievers.texts import text_batches, view
 from irtoolkit.runs import Run
 
@@ -52,14 +52,7 @@ class MemoryIndex(Index):
     def _rank(self, queries: Mapping[str, str], depth: int) -> Run:
         if self._session is None:
             texts = [(text,) for text in queries.values()]
-            return found_run(
-                self._searcher,
-                id_array(list(queries)),
-                texts,
-                depth,
-                fill=False,
-                name=self.system.name,
-            )
+            return self._searcher.run(id_array(list(queries)), texts, depth, tag=self.system.name)
         rankings = self._session.rank([TextQuery(*query) for query in queries.items()], depth=depth)
         return Run.from_rows(
             (
@@ -73,7 +66,7 @@ class MemoryIndex(Index):
     def _best(self, query: str, depth: int) -> tuple[list[str], list[float]]:
         if self._searcher is None:
             return super()._best(query, depth)
-        return best_documents(self._searcher, query, depth)
+        return self._searcher.best(query, depth)
 
     def _matches(self, query: str, text: str) -> MatchedPlaces:
         return () if self._searcher is None else tuple(self._searcher.matched((query,), text))
@@ -112,7 +105,7 @@ class MemoryIndex(Index):
         }
 
 
-def _searcher(data: Dataset, system: System) -> Any:
+def _searcher(data: Dataset, system: System) -> Searcher | None:
     """Returns what searches the documents as an index in a folder would; None where nothing does.
 
     Raises:

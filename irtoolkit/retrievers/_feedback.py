@@ -14,7 +14,8 @@ import numpy as np
 
 from irtoolkit.base.analysis import Analysis, analysis_of
 from irtoolkit.base.ids import Ints, Segments
-from irtoolkit.indexes.contents import DocumentTerms
+from irtoolkit.indexes.counting import DocumentTerms
+from irtoolkit.indexes.index_format import Searcher
 from irtoolkit.indexes.queries import CountedQueries
 from irtoolkit.indexes.strings import Strings
 from irtoolkit.retrievers.base import Matches
@@ -108,8 +109,8 @@ class Feedback(Lexical, ABC):
         return (lambda term: True) if form == "none" else _FORMS[form].fullmatch
 
 
-class FeedbackSearcher:
-    """Searches kept postings, and again with the terms of what was found; a `Searcher`.
+class FeedbackSearcher(Searcher):
+    """Searches postings, and again with the terms of what was found.
 
     Args:
         feedback: the retriever.
@@ -117,12 +118,16 @@ class FeedbackSearcher:
     """
 
     def __init__(self, feedback: Feedback, searcher: PostingsSearcher) -> None:
+        super().__init__(searcher.shards)
         self._feedback, self._searcher = feedback, searcher
-        self.shards = searcher.shards
         # A run and the exact ranks of its documents are computed one after the other.
         self._expanded: Callable[[tuple[Segments, ...]], CountedQueries] = lru_cache(1)(
             self._expand
         )
+
+    def encoded(self, queries: Sequence[Segments]) -> Any:
+        """Returns queries after feedback as the shards take them."""
+        return self._searcher.weighed(self._expanded(tuple(queries)))
 
     def search(
         self, queries: Sequence[Segments], depth: int, *, fill: bool = False
@@ -139,12 +144,6 @@ class FeedbackSearcher:
     ) -> list[list[int]]:
         """Returns the ranks of some documents of each query after feedback, given its terms before."""
         return self._searcher.standing(self._fed(terms), documents)
-
-    def ranks(
-        self, queries: Sequence[Segments], documents: Sequence[Sequence[int]]
-    ) -> list[list[int]]:
-        """Returns the exact rank, from 1, of some documents of each query among all documents."""
-        return self._searcher.standing(self._expanded(tuple(queries)), documents)
 
     def matched(self, query: Segments, text: str) -> list[tuple[int, int]]:
         """Returns where words of the beginning of a text have a term of the original query."""

@@ -11,7 +11,7 @@ import numpy as np
 from irtoolkit.base.errors import InputError
 from irtoolkit.retrievers._qdrant_points import IdFilter, compared, id_of, point_of
 from irtoolkit.retrievers._search_client import unanswered, without_secrets
-from irtoolkit.retrievers._server_candidates import ServerHits
+from irtoolkit.retrievers._server_contents import ServerHits
 
 _DISTANCES = {"cosine": "Cosine", "dot": "Dot", "l2": "Euclid"}
 _LOWER_IS_BETTER = ("Euclid", "Manhattan")

@@ -11,16 +11,14 @@ from irtoolkit.base.progress import tqdm
 from irtoolkit.retrievers._qdrant import QdrantCollection
 from irtoolkit.retrievers._qdrant_points import IdFilter
 from irtoolkit.retrievers._search_client import no_such_index
-from irtoolkit.retrievers._server_candidates import (
-    CHUNK,
-    ServerCandidates,
-    ServerHits,
-    check_present,
-)
 from irtoolkit.retrievers._server_contents import (
+    CHUNK,
     Contents,
+    ServerCandidates,
     ServerDocument,
+    ServerHits,
     ServerSettings,
+    check_present,
     in_chunks,
 )
 from irtoolkit.retrievers.task import Task

@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.retrievers._search_client import Client, RefusedError, no_such_index, reason_of
-from irtoolkit.retrievers._server_candidates import ServerHits
+from irtoolkit.retrievers._server_contents import ServerHits
 
 # Queries in one request.
 AT_ONCE = 32

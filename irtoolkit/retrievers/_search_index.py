@@ -9,13 +9,15 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.base.near import did_you_mean
 from irtoolkit.base.progress import tqdm
 from irtoolkit.retrievers._search_api import AT_ONCE, Described, SearchApi, pairs_of
-from irtoolkit.retrievers._server_candidates import (
+from irtoolkit.retrievers._server_contents import (
     CHUNK,
+    Contents,
     ServerCandidates,
+    ServerDocument,
     ServerHits,
+    ServerSettings,
     check_present,
 )
-from irtoolkit.retrievers._server_contents import Contents, ServerDocument, ServerSettings
 from irtoolkit.retrievers.task import Task
 
 _TEXTS = ("text", "keyword", "match_only_text", "search_as_you_type", "wildcard", "alias")

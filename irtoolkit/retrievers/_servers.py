@@ -15,10 +15,11 @@ import numpy as np
 from irtoolkit.base.errors import InputError, needs_extra
 from irtoolkit.base.ids import Ints
 from irtoolkit.base.progress import tqdm
-from irtoolkit.retrievers._server_candidates import ServerCandidates, ServerHits
 from irtoolkit.retrievers._server_contents import (
     Contents,
+    ServerCandidates,
     ServerDocument,
+    ServerHits,
     contents_of,
     documents_of,
 )

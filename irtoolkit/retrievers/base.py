@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import (
     TYPE_CHECKING,
     Any,
@@ -174,6 +174,17 @@ class Retriever:
         """How its prepared documents are kept on disk, or None where they are not."""
         return None
 
+    def needed_format(self) -> IndexFormat:
+        """Returns the `index_format`.
+
+        Raises:
+            InputError: it is None; see `no_index`.
+        """
+        index_format = self.index_format()
+        if index_format is None:
+            raise self.no_index()
+        return index_format
+
     def no_index(self) -> InputError:
         """Returns the error for a retriever whose `index_format` is None."""
         return InputError(
@@ -269,3 +280,12 @@ class Retriever:
     def settings(self) -> dict[str, Any]:
         """Every parameter with its value."""
         return asdict(self)
+
+    def given(self) -> dict[str, Any]:
+        """Returns the settings that are not its defaults."""
+        settings = self.settings()
+        return {
+            item.name: settings[item.name]
+            for item in fields(self)
+            if item.name in settings and getattr(self, item.name) != item.default
+        }

@@ -7,10 +7,8 @@ import json
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import fields
 from dataclasses import replace as replaced
 from pathlib import Path
-from typing import Any
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.paths import StrPath, on_disk, url_of
@@ -39,7 +37,6 @@ from irtoolkit.retrievers.index_folder import (
 from irtoolkit.retrievers.index_sources import MadeBy, put_documents, reading_of, source_of
 from irtoolkit.retrievers.postings_index import PostingsIndex
 from irtoolkit.retrievers.stored_index import StoredIndex
-from irtoolkit.retrievers.stored_search import form_of
 
 _log = logging.getLogger(__name__)
 
@@ -71,13 +68,12 @@ def build(
             else, or another index; or what the documents raise.
     """
     retriever = retriever.on(data.lang)
-    form, url = form_of(retriever), url_of(folder)
+    form, url, source = retriever.needed_format(), url_of(folder), source_of(data, view)
     if url is not None:
         return _build_at(url, data, retriever, view, memory, replace, progress)
     # What is in the cache has a name that says what it is: another process builds the same.
     shared = folder is None
-    location = kept_folder(data, retriever, view) if folder is None else on_disk(folder)
-    source = source_of(data, view)
+    location = kept_folder(source, retriever, view) if folder is None else on_disk(folder)
     check_own_folder(location)
     index = None if replace else _existing(location, form, source, retriever, shared)
     if index is not None:
@@ -92,12 +88,12 @@ def build(
         if (replace or damage is not None) and (location / manifests.NAME).is_file():
             with _replacing(location, manifest, source) as target:
                 put_documents(target, reading, make, progress=progress)
-        elif not _is_built(location, form, source):
+        elif _built(location, form, source) is None:
             _begin(location, manifest, source)
             put_documents(writer.Target(location), reading, make, progress=progress)
     if shared:
         share_index(location)
-    return opened_for(location, retriever)
+    return StoredIndex.searched_with(location, retriever)
 
 
 def _existing(
@@ -108,15 +104,16 @@ def _existing(
     A damaged one in the cache is as if it were not there.
     """
     try:
-        if _is_built(location, form, source):
-            return opened_for(location, retriever)
+        manifest = _built(location, form, source)
+        if manifest is not None:
+            return StoredIndex.searched_with(location, retriever, manifest)
     except DamagedIndexError:
         if not shared:
             raise
     shared_copy = shared_place(location) if shared else None
     if shared_copy is None or not is_index(shared_copy):
         return None
-    return opened_for(shared_copy, retriever)
+    return StoredIndex.searched_with(shared_copy, retriever)
 
 
 def _manifest(retriever: Retriever, form: IndexFormat, view: str) -> Manifest:
@@ -127,7 +124,7 @@ def _manifest(retriever: Retriever, form: IndexFormat, view: str) -> Manifest:
         retriever.settings(),
         view,
         dict(form.settings),
-        given=given(retriever),
+        given=retriever.given(),
         retriever_format=_format(retriever, form),
     )
 
@@ -146,8 +143,8 @@ def _build_at(
     before = manifest_at(url) if is_index(url) else ""
     if before:
         local_index(url, [])
-        if not replace and _is_built(copy, form_of(retriever), source):
-            index = opened_for(url, retriever)
+        if not replace and _built(copy, retriever.needed_format(), source) is not None:
+            index = StoredIndex.searched_with(url, retriever)
             index.was_there = True
             return index
         if not replace:
@@ -155,27 +152,22 @@ def _build_at(
     else:
         check_own_url(url)
         # The copy may still hold an index that is no longer at the URL.
-        manifest = _manifest(retriever, form_of(retriever), view)
+        manifest = _manifest(retriever, retriever.needed_format(), view)
         replace = not _is_begun(copy, manifests.NAME, manifest, source)
     with uploaded(copy, url, before):
         build(data, retriever, view, copy, memory=memory, replace=replace, progress=progress)
-    return opened_for(url, retriever)
+    return StoredIndex.searched_with(url, retriever)
 
 
-def opened_for(location: StrPath, retriever: Retriever) -> StoredIndex:
-    """An index as a retriever searches it."""
-    manifest = Manifest.read(local_index(location, []))
-    return StoredIndex(location, searched_with(manifest, retriever), retriever.name)
-
-
-def _is_built(path: Path, form: IndexFormat, source: DocumentSource) -> bool:
-    """Whether all documents of a source are in an index that was made so."""
+def _built(path: Path, form: IndexFormat, source: DocumentSource) -> Manifest | None:
+    """Returns the manifest of an index that has all documents of a source; None if it does not."""
     if not (path / manifests.NAME).is_file():
-        return False
+        return None
     manifest = Manifest.read(path)
     if manifest.shards:
         check_same(manifest, form, path)
-    return any(recorded.complete and recorded.is_same(source) for recorded in manifest.sources)
+    is_built = any(recorded.complete and recorded.is_same(source) for recorded in manifest.sources)
+    return manifest if is_built else None
 
 
 def _begin(path: Path, manifest: Manifest, source: DocumentSource) -> None:
@@ -226,31 +218,9 @@ def _format(retriever: Retriever, form: IndexFormat) -> int:
     return 0 if form.kind == PostingsIndex.kind else retriever.format
 
 
-def given(retriever: Retriever) -> dict[str, Any]:
-    """The settings of a retriever that are not its defaults."""
-    usual = {item.name: item.default for item in fields(retriever)}
-    return {
-        name: value
-        for name, value in retriever.settings().items()
-        if name in usual and getattr(retriever, name) != usual[name]
-    }
-
-
-def searched_with(manifest: Manifest, retriever: Retriever) -> dict[str, Any]:
-    """The settings of a retriever that differ from those an index was built with.
-
-    Where another retriever has built it, those that are not its own defaults.
-    """
-    if manifest.retriever != retriever.name:
-        return given(retriever)
-    settings = json.loads(json.dumps(retriever.settings()))
-    return {key: value for key, value in settings.items() if manifest.parameters.get(key) != value}
-
-
-def kept_folder(data: Dataset, retriever: Retriever, view: str) -> Path:
-    """Where the index of a dataset is kept unless another place is named."""
-    form = form_of(retriever.on(data.lang))
-    source = source_of(data, view)
+def kept_folder(source: DocumentSource, retriever: Retriever, view: str) -> Path:
+    """Returns where the index of some documents is kept unless another place is named."""
+    form = retriever.needed_format()
     decides = [
         manifests.FORMAT,
         form.kind,

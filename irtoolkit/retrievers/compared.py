@@ -22,7 +22,7 @@ from irtoolkit.models.presets import Side
 from irtoolkit.retrievers.base import Ask, Block, Retriever, Scored, Scorer, keep_last
 from irtoolkit.retrievers.neural import TwoSided, encoder_of
 from irtoolkit.retrievers.task import Task
-from irtoolkit.retrievers.vector_index import Encode, Sides, VectorIndex
+from irtoolkit.retrievers.vectors import Encode, Sides, VectorIndex
 
 # The vectors of some texts end to end, and how many each has.
 CountedVectors = tuple[Singles, Ints]

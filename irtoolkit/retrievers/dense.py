@@ -21,8 +21,7 @@ from irtoolkit.models.shards import Encodings
 from irtoolkit.retrievers.compared import Compare, ModelBiEncoder, Read
 from irtoolkit.retrievers.gpu_search import SEARCHED, searching
 from irtoolkit.retrievers.neural import TwoSided, encoder_of
-from irtoolkit.retrievers.vector_index import Encode, Sides, VectorIndex
-from irtoolkit.retrievers.vectors import Similarity, prepared
+from irtoolkit.retrievers.vectors import Encode, Sides, Similarity, VectorIndex, prepared
 
 
 @dataclass(frozen=True)

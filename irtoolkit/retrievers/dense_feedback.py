@@ -20,9 +20,15 @@ from irtoolkit.models.presets import Kind
 from irtoolkit.retrievers.base import Scored, scores_of
 from irtoolkit.retrievers.compared import Compare, Read
 from irtoolkit.retrievers.dense import Dense
-from irtoolkit.retrievers.vector_index import Sides, VectorIndex, VectorSearcher
-from irtoolkit.retrievers.vectors import Similarity, Vectors, unit
-from irtoolkit.runs.order import TopDocuments, best_first, keys
+from irtoolkit.retrievers.vectors import (
+    Sides,
+    Similarity,
+    VectorIndex,
+    Vectors,
+    VectorSearcher,
+    unit,
+)
+from irtoolkit.runs.order import best_first, keys
 
 
 @dataclass(frozen=True)
@@ -125,7 +131,7 @@ class _FeedbackIndex(VectorIndex):
 
 
 class _FeedbackSearcher(VectorSearcher):
-    """Searches kept vectors, and again with those of what was found; a `Searcher`."""
+    """Searches shards of vectors, and again with those of what was found."""
 
     def __init__(self, feedback: DensePRF, sides: Sides, shards: ShardSet) -> None:
         super().__init__(sides, shards)
@@ -133,17 +139,9 @@ class _FeedbackSearcher(VectorSearcher):
         # A run and the exact ranks of its documents are asked for one after the other.
         self._expanded: Callable[[tuple[Segments, ...]], QueryVectors] = lru_cache(1)(self._expand)
 
-    def search(
-        self, queries: Sequence[Segments], depth: int, *, fill: bool = False
-    ) -> TopDocuments:
-        """The best documents of each query after feedback; all documents have a score."""
-        return self.shards.best(self._expanded(tuple(queries)), depth)
-
-    def ranks(
-        self, queries: Sequence[Segments], documents: Sequence[Sequence[int]]
-    ) -> list[list[int]]:
-        """The exact rank of some documents of each query among all documents, from 1."""
-        return self.shards.ranks(self._expanded(tuple(queries)), documents)
+    def encoded(self, queries: Sequence[Segments]) -> QueryVectors:
+        """Returns the vectors of queries after feedback."""
+        return self._expanded(tuple(queries))
 
     def _expand(self, queries: tuple[Segments, ...]) -> QueryVectors:
         encoded = self._sides.asked(queries)

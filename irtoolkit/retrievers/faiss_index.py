@@ -15,8 +15,7 @@ from irtoolkit.indexes.comparison import QueryVectors
 from irtoolkit.indexes.index_format import OpenShard
 from irtoolkit.indexes.vector_search import VectorSearch
 from irtoolkit.indexes.vectors import VectorShard
-from irtoolkit.retrievers.vector_index import ArrangedIndex, Finding, Sides
-from irtoolkit.retrievers.vectors import Similarity, unit
+from irtoolkit.retrievers.vectors import ArrangedIndex, Finding, Sides, Similarity, unit
 
 # Finds documents of a shard for each query.
 Find = Callable[[QueryVectors], list[Ints]]

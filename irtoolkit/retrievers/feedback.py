@@ -9,7 +9,8 @@ from math import exp, fsum, sqrt
 from typing import ClassVar, Literal
 
 from irtoolkit.retrievers._feedback import Feedback, FeedbackDocument, TermWeights, heaviest
-from irtoolkit.retrievers.lexical import BM25, QueryLikelihood
+from irtoolkit.retrievers.lexical import BM25
+from irtoolkit.retrievers.query_likelihood import QueryLikelihood
 
 _COMMON = {"fb_docs": (1, 1e6), "fb_terms": (1, 1e6), "max_df": (0, 1)}
 _MODEL = {**_COMMON, "original_query_weight": (0, 1), "doc_terms": (1, 1e9)}

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import sha256
@@ -18,6 +19,11 @@ from irtoolkit.indexes.index_format import IndexFormat
 from irtoolkit.indexes.manifest import DocumentSource, Manifest
 from irtoolkit.indexes.shards import DELETED, SHARDS, OpenShard, deleted, opened
 
+if TYPE_CHECKING:
+    from irtoolkit.retrievers.base import Retriever
+
+# Settings that say how texts become terms.
+_TERMS = ("analyzer", "tokenizer", "stop", "stem")
 # Where irtoolkit's cache keeps indexes.
 KEPT = "indexes"
 # What a folder may hold before there is an index in it.
@@ -34,9 +40,9 @@ def damage_of(folder: Path) -> DamagedIndexError | None:
     return None
 
 
-def searchable(folder: Path) -> Manifest:
-    """The manifest of an index, without documents of which only a part is in."""
-    manifest = Manifest.read(folder)
+def searchable(folder: Path, manifest: Manifest | None = None) -> Manifest:
+    """Returns the manifest of an index, without documents of which only a part is in."""
+    manifest = manifest or Manifest.read(folder)
     settled = manifest.settled()
     if not settled.sources:
         reason = "holds no documents yet"
@@ -50,9 +56,11 @@ def searchable(folder: Path) -> Manifest:
     return settled
 
 
-def opened_index(folder: Path) -> tuple[Manifest, list[OpenShard]]:
-    """The manifest and the shards of an index."""
-    manifest = searchable(folder)
+def opened_index(
+    folder: Path, manifest: Manifest | None = None
+) -> tuple[Manifest, list[OpenShard]]:
+    """Returns the manifest and the shards of an index; the manifest may have been read before."""
+    manifest = searchable(folder, manifest)
     while True:
         try:
             return manifest, opened(folder, manifest)
@@ -89,13 +97,30 @@ def check_same(manifest: Manifest, form: IndexFormat, folder: Path) -> None:
         raise other_documents(folder, differences)
 
 
-def check_retriever(manifest: Manifest, form: IndexFormat, name: str, folder: Path) -> None:
-    """Raises InputError for an index for a retriever of some name whose documents are prepared otherwise."""
-    if form.kind != manifest.kind:
+def check_retriever(manifest: Manifest, retriever: Retriever, folder: Path) -> None:
+    """Raises InputError for an index whose documents are of another kind than a retriever searches."""
+    if retriever.needed_format().kind != manifest.kind:
         raise InputError(
-            f"the index {folder} is for {manifest.retriever}, not {name}",
-            remedy=f"index the documents with {name}",
+            f"the index {folder} is for {manifest.retriever}, not {retriever.name}",
+            remedy=f"index the documents with {retriever.name}",
         )
+
+
+def retriever_of(manifest: Manifest, name: str, settings: Mapping[str, Any]) -> Retriever:
+    """Returns the retriever of a name for an index: its builder, or one that reads the same terms.
+
+    Args:
+        manifest: of the index.
+        name: of the retriever.
+        settings: in place of those that the index was built with.
+    """
+    from irtoolkit.retrievers.registry import create_retriever, retrievers
+
+    usual = dict(manifest.given)
+    if name != manifest.retriever:
+        cls, parameters = retrievers().get(name), manifest.parameters
+        usual = {key: parameters[key] for key in _TERMS if key in parameters and hasattr(cls, key)}
+    return create_retriever(name, {**usual, **settings})
 
 
 def other_documents(folder: Path, settings: str) -> InputError:

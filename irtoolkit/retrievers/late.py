@@ -27,8 +27,8 @@ from irtoolkit.retrievers.compared import (
     Read,
     starts_of,
 )
-from irtoolkit.retrievers.gpu_maxsim import GpuTokens, fits
-from irtoolkit.retrievers.vector_index import VectorIndex
+from irtoolkit.retrievers.gpu_search import GpuTokens, fits
+from irtoolkit.retrievers.vectors import VectorIndex
 
 # Tokens of queries compared at once.
 _ASKED = 1 << 11

@@ -25,10 +25,9 @@ from irtoolkit.indexes.queries import CountedQueries
 from irtoolkit.indexes.search import PostingsSearch
 from irtoolkit.retrievers.base import Ask, Retriever, Scorer
 from irtoolkit.retrievers.bm25_forms import FORMS, BM25Weighting, Lengths
-from irtoolkit.retrievers.postings_index import PostingsIndex
+from irtoolkit.retrievers.postings_index import PostingsIndex, WeightedSearcher
 from irtoolkit.retrievers.task import Task
 from irtoolkit.retrievers.term_index import term_index
-from irtoolkit.retrievers.weighted_postings import WeightedSearcher
 
 # The settings that say how texts become terms.
 ANALYSIS = ("analyzer", "tokenizer", "stop", "stem")
@@ -186,37 +185,3 @@ class BM25(Lexical):
 
     def weighting(self) -> Weighting:
         return BM25Weighting.of(self.settings())
-
-
-@dataclass(frozen=True)
-class QueryLikelihood(Lexical):
-    """Query likelihood under a smoothed language model of the document (Zhai and Lafferty 2001).
-
-    The log of the probability that the document's model gives the query; terms that no document
-    has are left out. smoothing "dirichlet": p(t) = (tf + μ·p(t|C)) / (dl + μ). "jm"
-    (Jelinek-Mercer): p(t) = (1-λ)·tf/dl + λ·p(t|C). Lucene's LMDirichlet is another: it lets only the
-    terms that a document has speak of its length, and cuts each off at 0.
-
-    Attributes:
-        smoothing: with what the document's model is smoothed.
-        mu: μ of "dirichlet", in terms.
-        lam: λ of "jm", the share of the collection's model.
-    """
-
-    name: ClassVar[str] = "ql"
-    ranges: ClassVar = {"mu": (1e-9, 1e12), "lam": (1e-9, 1)}
-    read_with: ClassVar = {"mu": ("smoothing=dirichlet",), "lam": ("smoothing=jm",)}
-
-    smoothing: Literal["dirichlet", "jm"] = "dirichlet"
-    mu: float = 1000.0
-    lam: float = 0.1
-
-    def postings(self, shards: Sequence[PostingsShard], first: int = 0) -> Any:
-        from irtoolkit.retrievers.scanned_postings import LikelihoodShards
-
-        return LikelihoodShards(shards, first, self.mu if self.smoothing == "dirichlet" else None)
-
-    def searcher(self, shards: Any, counting: Any = None) -> Any:
-        from irtoolkit.retrievers.scanned_postings import LikelihoodSearcher
-
-        return LikelihoodSearcher(self.settings(), shards, counting)

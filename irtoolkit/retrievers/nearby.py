@@ -16,7 +16,7 @@ from scipy.sparse import csr_array
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import Floats, Ints
 from irtoolkit.base.languages import EAST_RANGES, SOUTHEAST_RANGES
-from irtoolkit.retrievers._faded import FadedTerms
+from irtoolkit.retrievers._book_windows import FadedTerms
 from irtoolkit.retrievers.base import Ask, Block, Matches, Scorer, is_searched, keep_last
 from irtoolkit.retrievers.lexical import BM25
 from irtoolkit.retrievers.task import Task

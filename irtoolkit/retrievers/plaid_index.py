@@ -25,7 +25,7 @@ from irtoolkit.indexes.vector_search import VectorSearch
 from irtoolkit.indexes.vectors import VectorShard, gathered
 from irtoolkit.retrievers import residuals
 from irtoolkit.retrievers.residuals import Compression, Residuals
-from irtoolkit.retrievers.vector_index import ArrangedIndex, Finding, Sides
+from irtoolkit.retrievers.vectors import ArrangedIndex, Finding, Sides
 
 # Finds documents of a shard, given the token vectors of a query.
 Find = Callable[[Singles], Ints]

@@ -9,17 +9,24 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
+import numpy as np
+
 from irtoolkit.base import analysis
 from irtoolkit.base.analysis import Analysis
 from irtoolkit.base.ids import Ints, Segments
-from irtoolkit.indexes.index_format import IndexFormat, OpenShard
+from irtoolkit.indexes.bounds import DamagedIndexError
+from irtoolkit.indexes.formula import Weighting
+from irtoolkit.indexes.index_format import IndexFormat, OpenShard, Searcher
 from irtoolkit.indexes.postings import PostingsShard
 from irtoolkit.indexes.queries import CountedQueries, counted
+from irtoolkit.indexes.search import PostingsSearch, valued, weighed
 from irtoolkit.indexes.sharded import CountedShardSet
 from irtoolkit.indexes.strings import Strings
 from irtoolkit.indexes.tokens import BLOCK
+from irtoolkit.indexes.weighted import WeightedQueries
 from irtoolkit.indexes.writer import MEMORY
 from irtoolkit.retrievers.base import Matches
+from irtoolkit.retrievers.bm25_forms import BM25Weighting
 from irtoolkit.runs.order import TopDocuments
 
 if TYPE_CHECKING:
@@ -97,12 +104,12 @@ class PostingsIndex(IndexFormat):
 
     def merge(self, shards: Sequence[OpenShard], places: Sequence[Ints], folder: Any) -> None:
         """Writes the postings of all documents as one shard."""
-        from irtoolkit.indexes.merging import merge_postings
+        from irtoolkit.indexes.changes import merge_postings
 
         merge_postings(list(map(PostingsShard.load, shards)), places, folder)
 
 
-class PostingsSearcher:
+class PostingsSearcher(Searcher):
     """A searcher of postings, but for the formula.
 
     Args:
@@ -114,11 +121,11 @@ class PostingsSearcher:
     def __init__(
         self, settings: Mapping[str, Any], shards: CountedShardSet, counting: Any = None
     ) -> None:
+        super().__init__(shards)
         analysis_settings = analysis.analysis_of(settings)
         self._tokenizer = analysis_settings.tokenizer
         self._analyze = analysis.analyzer(*analysis_settings)
         self._is_english = analysis_settings.stop != "none" or analysis_settings.stem == "porter"
-        self.shards: CountedShardSet = shards
         self.counting: Any = shards if counting is None else counting
 
     def reads_all_terms(self, apart: bool) -> bool:
@@ -133,8 +140,7 @@ class PostingsSearcher:
             terms: the terms that are searched for; by default any.
             apart: whether terms are weighed by these documents, and not by all.
         """
-        shards: Any = self.shards
-        pool = shards.subset(documents, None if self.reads_all_terms(apart) else terms)
+        pool = self.shards.subset(documents, None if self.reads_all_terms(apart) else terms)
         return self.over(pool, None if apart else self.counting)
 
     def over(self, shards: CountedShardSet, counting: Any) -> Self:
@@ -145,12 +151,11 @@ class PostingsSearcher:
 
     def every(self, terms: CountedQueries) -> Matches:
         """The score of every document for each query."""
-        shards: Any = self.shards
-        scores, shared = shards.every(self._asked(terms))
+        scores, shared = self.shards.every(self.weighed(terms))
         return Matches(scores, lambda: shared)
 
     def matched(self, query: Segments, text: str) -> list[tuple[int, int]]:
-        """Where words of the beginning of a text have a term of the query.
+        """Returns where words of the beginning of a text have a term of the query.
 
         English function words are left out where other words match.
         """
@@ -175,32 +180,89 @@ class PostingsSearcher:
         """The terms of queries."""
         return counted(queries, self._tokenizer, self._analyze)
 
+    def encoded(self, queries: Sequence[Segments]) -> Any:
+        """Returns queries as the shards take them."""
+        return self.weighed(self.terms(queries))
+
     def search(
         self, queries: Sequence[Segments], depth: int, *, fill: bool = False
     ) -> TopDocuments:
-        """The best documents of each query; see `found`."""
+        """Returns the best documents of each query; see `found`."""
         return self.found(self.terms(queries), depth, fill=fill)
 
-    def ranks(
-        self, queries: Sequence[Segments], documents: Sequence[Sequence[int]]
-    ) -> list[list[int]]:
-        """The exact rank of some documents of each query among all documents, from 1."""
-        return self.standing(self.terms(queries), documents)
-
     def found(self, terms: CountedQueries, depth: int, *, fill: bool = False) -> TopDocuments:
-        """The best documents of each query, whose terms may weigh any number above 0."""
-        raise NotImplementedError
+        """Returns the best documents of each query, given its terms, which may weigh any number above 0.
+
+        `fill` adds some that share no term with the query.
+        """
+        hits: TopDocuments = self.shards.best(self.weighed(terms), depth, fill)
+        return hits
 
     def feedback(self, terms: CountedQueries, depth: int) -> TopDocuments:
-        """The best documents that share a term with each query; these may give feedback."""
+        """Returns the best documents that share a term with each query; these may give feedback."""
         return self.found(terms, depth)
 
     def standing(
         self, terms: CountedQueries, documents: Sequence[Sequence[int]]
     ) -> list[list[int]]:
-        """The ranks of some documents of each query, given its terms."""
-        return self.shards.ranks(self._asked(terms), documents)
+        """Returns the ranks of some documents of each query, given its terms."""
+        ranks: list[list[int]] = self.shards.ranks(self.weighed(terms), documents)
+        return ranks
 
-    def _asked(self, terms: CountedQueries) -> Any:
-        """The queries as the shards take them."""
+    def weighed(self, terms: CountedQueries) -> Any:
+        """Returns queries, given their terms, as the shards take them."""
         raise NotImplementedError
+
+
+class WeightedSearcher(PostingsSearcher):
+    """Searches postings by sums of weights.
+
+    Args:
+        settings, shards, counting: see `PostingsSearcher`.
+        weighting: the formula.
+    """
+
+    def __init__(
+        self,
+        settings: Mapping[str, Any],
+        weighting: Weighting,
+        shards: CountedShardSet,
+        counting: Any = None,
+    ) -> None:
+        super().__init__(settings, shards, counting)
+        self._weighting = weighting
+
+    def reads_all_terms(self, apart: bool) -> bool:
+        return apart and self._weighting.reads_all_terms
+
+    def weighed(self, terms: CountedQueries) -> list[WeightedQueries]:
+        return weighed(self.counting, terms, self._weighting)
+
+    def found(self, terms: CountedQueries, depth: int, *, fill: bool = False) -> TopDocuments:
+        queries = self.weighed(terms)
+        return valued(queries, self.shards.best(queries, depth, fill))
+
+    def feedback(self, terms: CountedQueries, depth: int) -> TopDocuments:
+        """Returns the best documents that score more than one without a term of the query."""
+        queries = self.weighed(terms)
+        hits = valued(queries, self.shards.best(queries, depth))
+        counts = np.diff(hits.offsets)
+        without = np.concatenate([np.empty(0), *(batch.everywhere for batch in queries)])
+        better = hits.scores > np.repeat(without, counts)
+        owners = np.repeat(np.arange(terms.size), counts)[better]
+        offsets = np.searchsorted(owners, np.arange(terms.size + 1))
+        return TopDocuments(offsets, hits.documents[better], hits.scores[better])
+
+
+def bm25_searcher(settings: Mapping[str, Any], shards: Sequence[OpenShard], file: Path) -> Searcher:
+    """Returns what searches open shards with settings of BM25, which a manifest says.
+
+    Raises:
+        DamagedIndexError: it does not have them.
+    """
+    try:
+        return WeightedSearcher(settings, BM25Weighting.of(settings), PostingsSearch.of(shards))
+    except (TypeError, ValueError, KeyError) as error:
+        raise DamagedIndexError(
+            f"damaged: it has no parameters of bm25 ({error})", file=file
+        ) from None

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.home import CACHE_VARIABLE, cache_home, cache_mark, shared_cache
 from irtoolkit.engines.node import SHARE
+from irtoolkit.indexes.sharded import ShardSet
+from irtoolkit.indexes.shards import OpenShard
 from irtoolkit.retrievers.base import Retriever
 
 
@@ -43,6 +46,16 @@ class Sent:
                 remedy=SHARE,
             )
         return retriever
+
+
+@dataclass(frozen=True)
+class OpenedBy:
+    """Opens shards for a retriever, in whatever process; an `indexes.spread.Opener`."""
+
+    retriever: Retriever
+
+    def __call__(self, shards: Sequence[OpenShard], first: int) -> ShardSet:
+        return self.retriever.needed_format().shards(shards, first)
 
 
 def shares_cache(retriever: Retriever) -> str:

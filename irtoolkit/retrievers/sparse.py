@@ -13,8 +13,8 @@ import numpy as np
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import Ints, Segments, Singles
 from irtoolkit.indexes.impacts import ImpactShard, ImpactsWriter, merge_impacts, places_of
-from irtoolkit.indexes.index_format import IndexFormat, OpenShard
-from irtoolkit.indexes.scanning import PostingsScan, ScannedQuery, ScannedShard, filled
+from irtoolkit.indexes.index_format import IndexFormat, OpenShard, Searcher
+from irtoolkit.indexes.scanning import PostingsScan, ScannedQuery, ScannedShard
 from irtoolkit.indexes.sharded import ShardSet
 from irtoolkit.indexes.strings import Strings
 from irtoolkit.models.encoder import Encoder
@@ -23,7 +23,6 @@ from irtoolkit.models.shards import Encodings
 from irtoolkit.retrievers.base import Ask, Block, Matches, Scorer, keep_last
 from irtoolkit.retrievers.neural import TwoSided, encoder_of
 from irtoolkit.retrievers.task import Task
-from irtoolkit.runs.order import TopDocuments
 
 
 class Impacts(NamedTuple):
@@ -88,11 +87,11 @@ class ImpactIndex(IndexFormat):
         """Makes shards of term weights."""
         return ImpactsMaker(self._document, memory)
 
-    def shards(self, shards: Sequence[OpenShard], first: int = 0) -> PostingsScan:
+    def shards(self, shards: Sequence[OpenShard], first: int = 0) -> ImpactShards:
         """Shards of term weights as one."""
-        return PostingsScan([_scanned(shard) for shard in shards], "weight", first=first)
+        return ImpactShards([_scanned(shard) for shard in shards], first)
 
-    def in_memory(self, texts: Iterable[Segments], ids: Sequence[str]) -> PostingsScan:
+    def in_memory(self, texts: Iterable[Segments], ids: Sequence[str]) -> ImpactShards:
         """Returns documents as a shard of term weights in memory."""
         return in_memory(self._document(list(texts)), ids)
 
@@ -105,8 +104,19 @@ class ImpactIndex(IndexFormat):
         merge_impacts([ImpactShard(shard.documents.folder) for shard in shards], places, folder)
 
 
-class ImpactSearcher:
-    """Searches kept term weights by the dot product; a `Searcher`.
+class ImpactShards(PostingsScan):
+    """Shards of term weights, whose products with those of a query are added up."""
+
+    kind = "weight"
+
+    def __init__(self, shards: Sequence[ScannedShard], first: int = 0) -> None:
+        sizes = [len(shard.arrays[3]) for shard in shards]
+        super().__init__([shard.docs for shard in shards], sizes, first)
+        self.scanned = shards
+
+
+class ImpactSearcher(Searcher):
+    """Searches shards of term weights by the dot product.
 
     Args:
         weigh: weighs the terms of queries.
@@ -114,36 +124,11 @@ class ImpactSearcher:
     """
 
     def __init__(self, weigh: Weigh, shards: ShardSet) -> None:
-        self._weigh, self.shards = weigh, shards
+        super().__init__(shards)
+        self._weigh = weigh
 
-    def search(
-        self, queries: Sequence[Segments], depth: int, *, fill: bool = False
-    ) -> TopDocuments:
-        """The best documents of each query, among those that share a term with it.
-
-        Where these are fewer than `depth`, `fill` adds others, by descending id, which score 0.
-        """
-        encoded = self._asked(queries)
-        hits = self.shards.best(encoded, depth)
-        depth = min(depth, self.shards.size)
-        if not fill or (np.diff(hits.offsets) >= depth).all():
-            return hits
-        if hits.scores.min(initial=1) <= 0:
-            # Below a document without a term of the query is one whose weights are negative.
-            return self.shards.best(encoded, depth, fill=True)
-        return filled(hits, depth, self.shards, np.zeros(len(queries)))
-
-    def ranks(
-        self, queries: Sequence[Segments], documents: Sequence[Sequence[int]]
-    ) -> list[list[int]]:
-        """The exact rank of some documents of each query among all documents, from 1."""
-        return self.shards.ranks(self._asked(queries), documents)
-
-    def matched(self, query: Segments, text: str) -> list[tuple[int, int]]:
-        """Nothing: a model's terms need not be words of the text."""
-        return []
-
-    def _asked(self, queries: Sequence[Segments]) -> list[ScannedQuery]:
+    def encoded(self, queries: Sequence[Segments]) -> list[ScannedQuery]:
+        """Returns the terms of queries, as the model weighs them."""
         return weighted_queries(self._weigh(queries))
 
 
@@ -159,7 +144,7 @@ def weighted_queries(impacts: Impacts) -> list[ScannedQuery]:
     return queries
 
 
-def in_memory(impacts: Impacts, ids: Sequence[str]) -> PostingsScan:
+def in_memory(impacts: Impacts, ids: Sequence[str]) -> ImpactShards:
     """Returns the term weights of documents as a shard in memory."""
     order = np.argsort(impacts.terms, kind="stable")
     terms, frequencies = np.unique(impacts.terms, return_counts=True)
@@ -168,7 +153,7 @@ def in_memory(impacts: Impacts, ids: Sequence[str]) -> PostingsScan:
     docs = OpenShard.in_memory(Strings.of(ids))
     arrays = starts, owners[order], impacts.weights.astype(np.float32)[order], docs.live
     places = partial(places_of, terms.astype(np.int64))
-    return PostingsScan([ScannedShard(docs, arrays, places, np.empty(0), np.empty(0))], "weight")
+    return ImpactShards([ScannedShard(docs, arrays, places, np.empty(0), np.empty(0))])
 
 
 def _scanned(shard: OpenShard) -> ScannedShard:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -14,8 +15,10 @@ from irtoolkit.engines.engine import current
 from irtoolkit.indexes import changes, shards, writer
 from irtoolkit.indexes.bounds import DamagedIndexError
 from irtoolkit.indexes.index_format import IndexFormat, Searcher
+from irtoolkit.indexes.manifest import NAME, Manifest
 from irtoolkit.indexes.remote import local_index, verify
 from irtoolkit.indexes.remote_writer import changing
+from irtoolkit.indexes.spread import SpreadShards
 from irtoolkit.retrievers.hits import MatchedPlaces
 from irtoolkit.retrievers.index import Index, listed_ids
 from irtoolkit.retrievers.index_folder import (
@@ -24,15 +27,8 @@ from irtoolkit.retrievers.index_folder import (
     check_same,
     live,
     opened_index,
+    retriever_of,
     verify_folder,
-)
-from irtoolkit.retrievers.stored_search import (
-    best_documents,
-    bm25_searcher,
-    form_of,
-    found_ranks,
-    found_run,
-    spread_searcher,
 )
 from irtoolkit.runs import Run
 
@@ -40,17 +36,14 @@ if TYPE_CHECKING:
     from irtoolkit.retrievers.base import Retriever
 
 T = TypeVar("T")
-# Settings of documents that retrievers which match terms share.
-_ANALYSIS = ("analyzer", "tokenizer", "stop", "stem")
 
 
 class StoredIndex(Index):
     """An index in a folder, opened.
 
-    It shows the documents that were in the index when it was opened. `add`, `delete` and `merge`
-    return the index as it is then; earlier handles still show what they did. One that
-    searches for the first time after the index was changed and merged raises InputError, because its
-    files are gone. One that is pickled opens the index anew where it is read.
+    It has the documents that were in the index when it was opened; `add`, `delete` and `merge` return
+    the index as it is then. One that searches for the first time after the index was changed and
+    merged raises InputError, because its files are gone. One that is pickled opens the index anew.
 
     Args:
         folder: the index: a folder or a URL, which is copied to this machine.
@@ -73,21 +66,39 @@ class StoredIndex(Index):
         settings: Mapping[str, Any] | None = None,
         retriever: str | None = None,
     ) -> None:
-        self.place, self.folder = place_of(folder), local_index(folder)
-        self.name = shown(folder)
-        self.was_there = False
-        self.manifest, self.open_shards = opened_index(self.folder)
+        self._open(folder)
         self.searched_by = retriever or self.manifest.retriever
         self._settings = dict(settings or {})
-        self._spread: tuple[Any, Searcher] | None = None
         if not self._is_builders:
-            check_retriever(self.manifest, self._form, self.searched_by, self.folder)
+            check_retriever(self.manifest, self.retriever, self.folder)
         if self._settings or not self._is_builders:
-            check_same(self.manifest, self._form, self.folder)
+            self._checked_format()
         if self._settings:
             from irtoolkit.retrievers.settings import check_settings_used
 
             check_settings_used(self.retriever, self._settings)
+
+    @classmethod
+    def searched_with(
+        cls, folder: StrPath, retriever: Retriever, manifest: Manifest | None = None
+    ) -> StoredIndex:
+        """Returns an index as a retriever searches it that prepares documents as its builder did."""
+        index = object.__new__(cls)
+        index._open(folder, manifest)
+        index.retriever, index.searched_by = retriever, retriever.name
+        index._settings = retriever.given()
+        if index._is_builders:
+            settings = json.loads(json.dumps(retriever.settings()))
+            parameters = index.manifest.parameters
+            index._settings = {k: settings[k] for k in settings if settings[k] != parameters.get(k)}
+        return index
+
+    def _open(self, folder: StrPath, manifest: Manifest | None = None) -> None:
+        self.place, self.folder = place_of(folder), local_index(folder)
+        self.name = shown(folder)
+        self.was_there = False
+        self.manifest, self.open_shards = opened_index(self.folder, manifest)
+        self._spread: tuple[Any, Searcher] | None = None
 
     @property
     def _is_builders(self) -> bool:
@@ -97,26 +108,11 @@ class StoredIndex(Index):
     @cached_property
     def retriever(self) -> Retriever:
         """The retriever that searches."""
-        from irtoolkit.retrievers.registry import create_retriever, retrievers
-
-        settings = dict(self.manifest.given)
-        if not self._is_builders:
-            cls, parameters = retrievers().get(self.searched_by), self.manifest.parameters
-            names = [name for name in _ANALYSIS if name in parameters and hasattr(cls, name)]
-            settings = {name: parameters[name] for name in names}
-        return create_retriever(self.searched_by, {**settings, **self._settings})
-
-    @property
-    def _form(self) -> IndexFormat:
-        return form_of(self.retriever)
+        return retriever_of(self.manifest, self.searched_by, self._settings)
 
     @cached_property
     def searcher(self) -> Searcher:
-        """The searcher of the shards in this process.
-
-        Raises:
-            InputError: the index was changed and merged since it was opened.
-        """
+        """The searcher of the shards in this process; InputError if they were changed and merged."""
         return self._despite_merging(self._searcher)
 
     def _despite_merging(self, work: Callable[[], T]) -> T:
@@ -139,11 +135,17 @@ class StoredIndex(Index):
 
     def _searcher(self) -> Searcher:
         if self.manifest.retriever == "bm25" and self._is_builders and not self._settings:
-            # The first result of a new process waits for no more than this needs.
-            return bm25_searcher(self.manifest, self.open_shards, self.folder)
-        form = self._form
-        check_same(self.manifest, form, self.folder)
-        return form.open(self.open_shards)
+            from irtoolkit.retrievers.postings_index import bm25_searcher
+
+            # The first result of a process waits for no more than this needs.
+            return bm25_searcher(self.manifest.parameters, self.open_shards, self.folder / NAME)
+        return self._checked_format().open(self.open_shards)
+
+    def _checked_format(self) -> IndexFormat:
+        """Returns the format in which the retriever searches, which must be that of the index."""
+        index_format = self.retriever.needed_format()
+        check_same(self.manifest, index_format, self.folder)
+        return index_format
 
     def _searching(self) -> Searcher:
         """Returns the searcher of the shards: here, or in all workers if there are several of both."""
@@ -152,8 +154,11 @@ class StoredIndex(Index):
             return self.searcher
         key = workers, self.manifest
         if self._spread is None or self._spread[0] != key:
-            check_same(self.manifest, self._form, self.folder)
-            self._spread = key, spread_searcher(self.place, self.manifest, self.retriever, workers)
+            from irtoolkit.retrievers.sent import OpenedBy
+
+            form = self._checked_format()
+            opened = SpreadShards(self.place, self.manifest, OpenedBy(self.retriever), workers)
+            self._spread = key, form.searcher(opened)
         return self._spread[1]
 
     def __len__(self) -> int:
@@ -163,7 +168,7 @@ class StoredIndex(Index):
         return self.run(id_array(list(queries)), [(text,) for text in queries.values()], depth)
 
     def _best(self, query: str, depth: int) -> tuple[list[str], list[float]]:
-        return self._despite_merging(lambda: best_documents(self._searching(), query, depth))
+        return self._despite_merging(lambda: self._searching().best(query, depth))
 
     def run(
         self, query_ids: Any, queries: Sequence[Segments], depth: int, *, fill: bool = False
@@ -173,8 +178,8 @@ class StoredIndex(Index):
         `fill` lists documents that share no term with the query, too.
         """
         return self._despite_merging(
-            lambda: found_run(
-                self._searching(), query_ids, queries, depth, fill=fill, name=self.searched_by
+            lambda: self._searching().run(
+                query_ids, queries, depth, tag=self.searched_by, fill=fill
             )
         )
 
@@ -184,12 +189,9 @@ class StoredIndex(Index):
         queries: Sequence[Segments],
         relevant: Mapping[str, Sequence[str]],
     ) -> dict[str, dict[str, int]]:
-        """The ranks of relevant documents over all documents, by query and document.
-
-        What an approximate search has not found has none.
-        """
+        """Returns the ranks of relevant documents; see `Searcher.exact_ranks`."""
         return self._despite_merging(
-            lambda: found_ranks(self._searching(), query_ids, queries, relevant)
+            lambda: self._searching().exact_ranks(query_ids, queries, relevant)
         )
 
     def _texts(self, doc_ids: Sequence[str]) -> Mapping[str, str]:
@@ -245,7 +247,7 @@ class StoredIndex(Index):
     def merge(self) -> StoredIndex:
         """The index as one shard, without deleted documents."""
         with changing(self.place) as folder:
-            changes.merge(folder, self._form.merge)
+            changes.merge(folder, self.retriever.needed_format().merge)
         return self.reopened()
 
     def add(self, data: Any, *, memory: int = writer.MEMORY, progress: bool = True) -> StoredIndex:
@@ -261,7 +263,7 @@ class StoredIndex(Index):
                 index of a dataset in irtoolkit's cache, which stays as it is.
         """
         check_not_cached(self.manifest, self.folder)
-        check_same(self.manifest, self._form, self.folder)
+        self._checked_format()
         from irtoolkit.retrievers.index_sources import (
             MadeBy,
             dataset_with,

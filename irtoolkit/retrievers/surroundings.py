@@ -18,14 +18,15 @@ from irtoolkit.indexes.strings import Strings
 from irtoolkit.indexes.tokens import BLOCK, Counter
 from irtoolkit.retrievers._book_windows import (
     BookWindows,
+    FadedTerms,
     Surrounded,
     all_windows,
     book_windows,
     incidence,
 )
-from irtoolkit.retrievers._faded import FadedTerms
 from irtoolkit.retrievers.base import Ask, Block, Matches, Scorer
-from irtoolkit.retrievers.lexical import BM25, Lexical, QueryLikelihood, StatisticsSource
+from irtoolkit.retrievers.lexical import BM25, Lexical, StatisticsSource
+from irtoolkit.retrievers.query_likelihood import QueryLikelihood
 from irtoolkit.retrievers.task import Task
 from irtoolkit.retrievers.texts import BLOCK_DOCS
 

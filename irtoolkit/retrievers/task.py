@@ -12,7 +12,6 @@ import numpy as np
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import Ids, Ints, Segments, id_array, translate
 from irtoolkit.datasets.dataset import Dataset
-from irtoolkit.retrievers.given_texts import SomeQueries
 from irtoolkit.retrievers.texts import DEFAULT_VIEW, DatasetTexts, TextSource, own_document, view
 from irtoolkit.runs import Run
 
@@ -123,8 +122,8 @@ class Task:
         new_rows[rows] = np.arange(len(rows))
         members = ((new_rows[group.queries], group.docs) for group in self.groups)
         groups = tuple(QueryGroup(new[new >= 0], docs) for new, docs in members if (new >= 0).any())
-        texts = SomeQueries(self._texts, rows)
-        return replace(self, query_ids=self.query_ids[rows], groups=groups, texts=texts)
+        query_ids, texts = self.query_ids[rows], self._texts.only(rows)
+        return replace(self, query_ids=query_ids, groups=groups, texts=texts)
 
     def among(self, run: Run, depth: int | None = None) -> Task:
         """The same queries, each with its best documents of a run as candidates, best first.

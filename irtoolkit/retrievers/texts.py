@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
-from typing import Any, Protocol, overload
+from typing import Any, ClassVar, Protocol, overload
 
 import numpy as np
 
@@ -104,10 +104,14 @@ def no_text(doc_id: str, dataset: Dataset) -> InputError:
 
 
 class TextSource(Protocol):
-    """Where a task reads its texts when they are asked for."""
+    """Where a task reads its texts."""
 
     def queries(self, view: str) -> list[Segments]:
         """(Q,) text of each query under a view."""
+        ...
+
+    def only(self, queries: Ints) -> TextSource:
+        """Returns the same for some of the queries."""
         ...
 
     def docs(self, doc_ids: Ids, view: str, whole: bool) -> Sequence[Segments]:
@@ -133,13 +137,13 @@ class DatasetTexts:
     """
 
     def __init__(self, dataset: Dataset, records: Sequence[Any] | None = None) -> None:
-        self._dataset, self._records = dataset, records
+        self.dataset, self._records = dataset, records
         # Of the queries in the process that this comes from, until they have been compared.
         self._key: str | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        is_plain = self._records is None and self._dataset.has("queries")
-        key = _queries_key(self._dataset) if is_plain and self._key is None else self._key
+        is_plain = self._records is None and self.dataset.has("queries")
+        key = _queries_key(self.dataset) if is_plain and self._key is None else self._key
         return {**vars(self), "_key": key}
 
     def queries(self, name: str) -> list[Segments]:
@@ -148,27 +152,72 @@ class DatasetTexts:
         Raises:
             InputError: the queries have no such view, or are not those of the driver.
         """
-        if self._key is not None and self._key != _queries_key(self._dataset):
+        if self._key is not None and self._key != _queries_key(self.dataset):
             raise InputError(
-                f"the queries of {self._dataset.id} are not those of the driver", remedy=SHARE
+                f"the queries of {self.dataset.id} are not those of the driver", remedy=SHARE
             )
         self._key = None
-        records = self._dataset.queries_iter() if self._records is None else self._records
+        records = self.dataset.queries_iter() if self._records is None else self._records
         return [view(query, name) for query in records]
+
+    def only(self, queries: Ints) -> DatasetTexts:
+        """Returns the same for some of the queries."""
+        records = self.dataset.queries() if self._records is None else self._records
+        return DatasetTexts(self.dataset, [records[number] for number in queries.tolist()])
 
     def docs(self, doc_ids: Ids, name: str, whole: bool) -> DocTexts:
         """(D,) text of each document."""
-        return DocTexts(self._dataset, doc_ids, name, whole)
+        return DocTexts(self.dataset, doc_ids, name, whole)
 
     def corpus(self, name: str) -> Iterator[tuple[str, Segments]]:
         """Id and text of every document."""
-        for ids, texts in text_batches(self._dataset, name):
+        for ids, texts in text_batches(self.dataset, name):
             yield from zip(ids, texts, strict=True)
 
-    @property
-    def dataset(self) -> Dataset:
-        """The dataset that the documents are from."""
-        return self._dataset
+
+class GivenTexts:
+    """Texts that come with the task and have no views.
+
+    Args:
+        queries: (Q,) text of each query.
+        docs: (D,) text of each document of the task.
+    """
+
+    dataset: ClassVar[None] = None
+
+    def __init__(self, queries: Sequence[Segments], docs: Sequence[Segments]) -> None:
+        self._queries, self._docs = queries, docs
+
+    def queries(self, name: str) -> list[Segments]:
+        """(Q,) text of each query."""
+        return list(self._queries)
+
+    def only(self, queries: Ints) -> GivenTexts:
+        """Returns the same for some of the queries."""
+        return GivenTexts([self._queries[number] for number in queries.tolist()], self._docs)
+
+    def docs(self, doc_ids: Ids, name: str, whole: bool) -> ChosenTexts:
+        """(D,) text of each document."""
+        return ChosenTexts(self._docs, np.arange(len(self._docs)))
+
+    def corpus(self, name: str) -> Iterator[tuple[str, Segments]]:
+        """Numbers and texts of the task's documents, which are all there are."""
+        return ((str(number), segments) for number, segments in enumerate(self._docs))
+
+
+class ChosenTexts(Sequence[Segments]):
+    """Some of several texts, given by their positions, of which arrays of numbers choose again."""
+
+    def __init__(self, texts: Sequence[Segments], positions: Ints) -> None:
+        self._texts, self._positions = texts, positions
+
+    def __len__(self) -> int:
+        return len(self._positions)
+
+    def __getitem__(self, key: Any) -> Any:
+        if isinstance(key, slice | np.ndarray):
+            return ChosenTexts(self._texts, self._positions[key])
+        return self._texts[int(self._positions[key])]
 
 
 def _queries_key(dataset: Dataset) -> str:

@@ -15,17 +15,15 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import Floats, Ints
 from irtoolkit.datasets.cache import content_hash
 from irtoolkit.indexes import few
-from irtoolkit.indexes.counting import Vocabulary
+from irtoolkit.indexes.counting import Postings, Vocabulary
 from irtoolkit.indexes.index_format import IndexFormat
 from irtoolkit.indexes.postings import PostingsShard
 from irtoolkit.indexes.queries import CountedQueries, QueryTerms
-from irtoolkit.indexes.scanning import PostingsScan, ScannedQuery, ScannedShard, filled
+from irtoolkit.indexes.scanning import PostingsScan, ScannedQuery, ScannedShard
 from irtoolkit.indexes.sharded import CountedShardSet
 from irtoolkit.retrievers.lexical import Lexical, StatisticsSource
 from irtoolkit.retrievers.postings_index import PostingsSearcher
-from irtoolkit.retrievers.scanned_postings import ScannedPostings, scanned_shard
 from irtoolkit.retrievers.text_files import FileStatistics
-from irtoolkit.runs.order import TopDocuments
 
 
 @dataclass(frozen=True)
@@ -110,24 +108,25 @@ class CosineQueries(NamedTuple):
     vocabulary: Vocabulary
 
 
-class CosineShards(ScannedPostings):
+class CosineShards(PostingsScan, Postings):
     """Shards of postings as vectors of TF-IDF; a `ShardSet`.
 
     The lengths of the vectors are those of the first queries' statistics: of an index as it is.
     """
 
-    _scan: PostingsScan | None = None
+    kind, divided = "class", True
 
-    def scan(self, queries: CosineQueries) -> tuple[PostingsScan, Sequence[ScannedQuery]]:
-        """The shards under the formula, and the queries."""
-        if self._scan is None:
-            scanned = []
-            for part in self.parts:
-                idf = queries.idf.of(queries.vocabulary.of(part.terms))
-                norms = _norms(scanned_shard(part, part.class_counts, np.empty(0)), idf)
-                scanned.append(scanned_shard(part, part.class_counts, norms))
-            self._scan = PostingsScan(scanned, "class", divided=True, first=int(self.bases[0]))
-        return self._scan, queries.queries
+    def under_formula(self, queries: CosineQueries) -> Sequence[ScannedQuery]:
+        """Returns queries as the formula takes them, once the shards are scanned under it."""
+        if not self.scanned:
+            self.scanned = [self._scanned(part, queries) for part in self.parts]
+        return queries.queries
+
+    @staticmethod
+    def _scanned(part: PostingsShard, queries: CosineQueries) -> ScannedShard:
+        idf = queries.idf.of(queries.vocabulary.of(part.terms))
+        norms = _norms(ScannedShard.of(part, part.class_counts, np.empty(0)), idf)
+        return ScannedShard.of(part, part.class_counts, norms)
 
 
 class CosineSearcher(PostingsSearcher):
@@ -161,18 +160,7 @@ class CosineSearcher(PostingsSearcher):
         vocabulary: Vocabulary = self.counting.vocabulary()
         return vocabulary
 
-    def found(self, terms: CountedQueries, depth: int, *, fill: bool = False) -> TopDocuments:
-        """The best documents of each query, among those that share a term with it.
-
-        Where these are fewer than `depth`, `fill` adds others, by descending id, which score 0.
-        """
-        hits: TopDocuments = self.shards.best(self._asked(terms), depth)
-        depth = min(depth, self.shards.size)
-        if not fill or (np.diff(hits.offsets) >= depth).all():
-            return hits
-        return filled(hits, depth, self.shards, np.zeros(terms.size))
-
-    def _asked(self, terms: CountedQueries) -> CosineQueries:
+    def weighed(self, terms: CountedQueries) -> CosineQueries:
         counts = self.counting.statistics(terms.terms).found
         frequencies = dict(zip(terms.terms, counts.tolist(), strict=True))
         queries = [self._query(query, frequencies) for query in terms.each()]

@@ -12,8 +12,8 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.models.presets import Kind
 from irtoolkit.retrievers.engine import rank_and_locate
-from irtoolkit.retrievers.given_texts import GivenTexts, SingleSegments
 from irtoolkit.retrievers.task import QueryGroup, Task, load_task
+from irtoolkit.retrievers.texts import GivenTexts
 from irtoolkit.runs import Qrels
 from irtoolkit.scoring.evaluation import parse_measures
 from irtoolkit.scoring.score import score
@@ -195,5 +195,5 @@ def _held_out(rows: TrainingSet, grouped: bool) -> Task:
         query_ids,
         rows.doc_ids,
         tuple(groups),
-        texts=GivenTexts(queries, SingleSegments(rows.docs)),
+        texts=GivenTexts(queries, [(text,) for text in rows.docs]),
     )

@@ -16,8 +16,8 @@ import numpy as np
 from irtoolkit.base.analysis import ANALYZERS, analyzer, analyzer_for
 from irtoolkit.base.ids import Floats, id_array
 from irtoolkit.retrievers.base import Ask, Retriever, scores_of
-from irtoolkit.retrievers.given_texts import GivenTexts, SingleSegments
 from irtoolkit.retrievers.task import QueryGroup, Task
+from irtoolkit.retrievers.texts import GivenTexts
 
 # Raised when the same texts are aligned otherwise.
 FORMAT = 1
@@ -63,7 +63,7 @@ class BookScores:
 
     def __init__(self, retriever: Retriever, sentences: Sequence[str], lang: str | None) -> None:
         self._count = len(sentences)
-        self._segments = SingleSegments(sentences)
+        self._sentences = [(sentence,) for sentence in sentences]
         self._bound = _Bound(sentences, lang) if retriever.name == "bm25" else None
         self._ask: Ask = retriever.on(lang).prepare(self._task([]))
 
@@ -85,7 +85,7 @@ class BookScores:
             id_array([str(n) for n in numbers]),
             id_array([str(n) for n in everything]),
             (QueryGroup(numbers, everything),),
-            texts=GivenTexts([(text,) for text in comments], self._segments),
+            texts=GivenTexts([(text,) for text in comments], self._sentences),
         )
 
 

@@ -24,8 +24,9 @@ import irtoolkit as ir
 from irtoolkit.retrievers.base import Retriever, scores_of
 from irtoolkit.retrievers.bm25_forms import FORMS, stored_lengths
 from irtoolkit.retrievers.engine import rank
-from irtoolkit.retrievers.lexical import BM25, QueryLikelihood
+from irtoolkit.retrievers.lexical import BM25
 from irtoolkit.retrievers.lucene import java as _java
+from irtoolkit.retrievers.query_likelihood import QueryLikelihood
 from irtoolkit.retrievers.task import load_task
 from irtoolkit.runs import Qrels
 from irtoolkit.scoring.evaluation import evaluate, parse_measures

@@ -17,9 +17,8 @@ from irtoolkit.ranking.session import SystemSession
 from irtoolkit.ranking.systems import System
 from irtoolkit.ranking.texts import TextQuery
 from irtoolkit.retrievers import dense_surroundings
-from irtoolkit.retrievers._late_chunks import chunks
 from irtoolkit.retrievers.dense import Dense
-from irtoolkit.retrievers.dense_surroundings import DenseSurroundings
+from irtoolkit.retrievers.dense_surroundings import DenseSurroundings, chunks
 from irtoolkit.retrievers.task import load_task
 from tests.datasets import scores_of
 from tests.tiny import DIMENSIONS, save, sentence_model

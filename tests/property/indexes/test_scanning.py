@@ -18,9 +18,8 @@ from irtoolkit.base.analysis import Analysis
 from irtoolkit.indexes.bounds import DamagedIndexError
 from irtoolkit.indexes.documents import Documents, DocumentsWriter
 from irtoolkit.indexes.index_format import IndexFormat, OpenShard, Searcher
-from irtoolkit.indexes.scanning import PostingsScan
-from irtoolkit.retrievers.lexical import QueryLikelihood
-from irtoolkit.retrievers.sparse import ImpactIndex, Impacts
+from irtoolkit.retrievers.query_likelihood import QueryLikelihood
+from irtoolkit.retrievers.sparse import ImpactIndex, Impacts, ImpactShards
 from irtoolkit.retrievers.tfidf import TFIDF
 from irtoolkit.runs.order import TopDocuments
 
@@ -222,8 +221,8 @@ def test_numpy_refuses_postings_of_documents_that_are_not_there(
     monkeypatch.setattr(compiled.Work, "steps", 0)
     form = form_of(name)
     shards: Any = form.in_memory([(f"t{number % 2}",) for number in range(9)], list("abcdefghi"))
-    is_sparse = isinstance(shards, PostingsScan)
-    documents = shards._scanned[0].arrays[1] if is_sparse else shards.parts[0].documents
+    is_sparse = isinstance(shards, ImpactShards)
+    documents = shards.scanned[0].arrays[1] if is_sparse else shards.parts[0].documents
     documents[-1] = document
     with pytest.raises(DamagedIndexError, match="documents that are not in the index"):
         form.searcher(shards).search([("t0 t1",)], 5)

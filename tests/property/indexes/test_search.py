@@ -18,9 +18,9 @@ from irtoolkit.base import compiled
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import Floats, Ints, id_array, rank_ids
 from irtoolkit.indexes import few, pruned
+from irtoolkit.indexes.changes import merge_postings
 from irtoolkit.indexes.documents import Documents, DocumentsWriter
 from irtoolkit.indexes.lexical_maker import PostingsBuilder
-from irtoolkit.indexes.merging import merge_postings
 from irtoolkit.indexes.postings import PostingsArrays, PostingsShard
 from irtoolkit.indexes.queries import CountedQueries, QueryTerms
 from irtoolkit.indexes.search import PostingsSearch, valued, weighed

@@ -19,7 +19,8 @@ from irtoolkit.indexes.lexical_maker import PostingsMaker
 from irtoolkit.indexes.postings import ARRAYS, PostingsShard
 from irtoolkit.indexes.shards import OpenShard
 from irtoolkit.indexes.strings import Strings
-from irtoolkit.retrievers.lexical import BM25, QueryLikelihood
+from irtoolkit.retrievers.lexical import BM25
+from irtoolkit.retrievers.query_likelihood import QueryLikelihood
 from irtoolkit.retrievers.tfidf import TFIDF
 from irtoolkit.runs.top_k import TieOrder, before, first_unwritable, top_k
 

@@ -22,7 +22,8 @@ from irtoolkit.indexes.index_format import IndexFormat, OpenShard
 from irtoolkit.retrievers._feedback import FeedbackDocument
 from irtoolkit.retrievers.engine import rank
 from irtoolkit.retrievers.feedback import RM3, RM3QueryLikelihood, Rocchio
-from irtoolkit.retrievers.lexical import BM25, QueryLikelihood
+from irtoolkit.retrievers.lexical import BM25
+from irtoolkit.retrievers.query_likelihood import QueryLikelihood
 from irtoolkit.retrievers.task import load_task
 from tests.datasets import register
 

@@ -9,8 +9,7 @@ import pytest
 
 from irtoolkit.indexes.comparison import QueryVectors, VectorComparison
 from irtoolkit.indexes.vectors import VectorShard
-from irtoolkit.retrievers.gpu_maxsim import GpuTokens
-from irtoolkit.retrievers.gpu_search import GpuSearch
+from irtoolkit.retrievers.gpu_search import GpuSearch, GpuTokens
 from irtoolkit.retrievers.gpu_vectors import GpuVectors
 from irtoolkit.runs.top_k import TieOrder, top_k
 

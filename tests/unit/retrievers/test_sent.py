@@ -45,7 +45,7 @@ def test_other_queries_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     assert work.unpack(work.pack(driver)).queries(DEFAULT_VIEW) == [("sea",), ("house",)]
     other = ir.load({"a": "whales at sea", "b": "a house"}, queries={**texts, "2": "houses"})
     there = work.unpack(work.pack(driver))
-    monkeypatch.setattr(there, "_dataset", other)
+    monkeypatch.setattr(there, "dataset", other)
     with pytest.raises(InputError, match=r"^the queries of \S+ are not those of the driver"):
         there.queries(DEFAULT_VIEW)
     # Those that are given go along.

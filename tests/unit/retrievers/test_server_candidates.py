@@ -7,7 +7,7 @@ import pytest
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import id_array
-from irtoolkit.retrievers._server_candidates import ServerCandidates
+from irtoolkit.retrievers._server_contents import ServerCandidates
 
 
 def test_a_document_that_is_found_twice_is_refused() -> None:

@@ -20,7 +20,8 @@ from irtoolkit.retrievers import surroundings
 from irtoolkit.retrievers._book_windows import Surrounded
 from irtoolkit.retrievers.base import Retriever
 from irtoolkit.retrievers.base import scores_of as bare
-from irtoolkit.retrievers.lexical import BM25, QueryLikelihood
+from irtoolkit.retrievers.lexical import BM25
+from irtoolkit.retrievers.query_likelihood import QueryLikelihood
 from irtoolkit.retrievers.surroundings import BM25Surroundings, LikelihoodSurroundings
 from irtoolkit.retrievers.task import load_task
 from tests import datasets

@@ -13,8 +13,9 @@ from irtoolkit.base.ids import id_array
 from irtoolkit.ranking.systems import find_system
 from irtoolkit.retrievers import term_index as indexing
 from irtoolkit.retrievers.base import scores_of
-from irtoolkit.retrievers.lexical import BM25, Lexical, QueryLikelihood
+from irtoolkit.retrievers.lexical import BM25, Lexical
 from irtoolkit.retrievers.listing import Listing
+from irtoolkit.retrievers.query_likelihood import QueryLikelihood
 from irtoolkit.retrievers.task import load_task
 from irtoolkit.retrievers.term_index import SearchedByTerms, term_index
 from irtoolkit.retrievers.tfidf import TFIDF

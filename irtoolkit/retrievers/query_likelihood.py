@@ -1,54 +1,52 @@
-"""Query likelihood over stored postings, and what all formulas share that score every document."""
+"""Query likelihood: the probability that a document's language model gives the query."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cached_property
-from typing import Any, NamedTuple, Self
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
-from irtoolkit.base.ids import Floats, Ints
+from irtoolkit.base.ids import Ints
 from irtoolkit.indexes.counting import Postings
 from irtoolkit.indexes.postings import PostingsShard
 from irtoolkit.indexes.queries import CountedQueries, QueryTerms
 from irtoolkit.indexes.scanning import PostingsScan, ScannedQuery, ScannedShard
-from irtoolkit.indexes.sharded import CountedShardSet, Targets
+from irtoolkit.indexes.sharded import CountedShardSet
 from irtoolkit.indexes.strings import Strings
+from irtoolkit.retrievers.lexical import Lexical
 from irtoolkit.retrievers.postings_index import PostingsSearcher
-from irtoolkit.runs.order import TopDocuments
-
-# Numbers that a class of postings may have, so that damage does not lead out of a table.
-_CLASSES = 1 << 16
 
 
-class ScannedPostings(Postings):
-    """Shards of postings all of whose documents are scored; a `ShardSet` but for the formula."""
+@dataclass(frozen=True)
+class QueryLikelihood(Lexical):
+    """Query likelihood under a smoothed language model of the document (Zhai and Lafferty 2001).
 
-    def scan(self, queries: Any) -> tuple[PostingsScan, Sequence[ScannedQuery]]:
-        """The shards under the formula, and the queries."""
-        raise NotImplementedError
+    The log of the probability that the document's model gives the query; terms that no document
+    has are left out. smoothing "dirichlet": p(t) = (tf + μ·p(t|C)) / (dl + μ). "jm"
+    (Jelinek-Mercer): p(t) = (1-λ)·tf/dl + λ·p(t|C). Lucene's LMDirichlet is another: it lets only the
+    terms that a document has speak of its length, and cuts each off at 0.
 
-    def every(self, queries: Any) -> tuple[Floats, NDArray[np.bool_]]:
-        """(q, d) the score of every document, and whether it shares a term with the query."""
-        scan, scanned = self.scan(queries)
-        return scan.every(scanned)
+    Attributes:
+        smoothing: with what the document's model is smoothed.
+        mu: μ of "dirichlet", in terms.
+        lam: λ of "jm", the share of the collection's model.
+    """
 
-    def best(self, queries: Any, depth: int, fill: bool = False) -> TopDocuments:
-        """Returns the best documents of each query; `fill` adds some that share no term with it."""
-        scan, scanned = self.scan(queries)
-        return scan.best(scanned, depth, fill)
+    name: ClassVar[str] = "ql"
+    ranges: ClassVar = {"mu": (1e-9, 1e12), "lam": (1e-9, 1)}
+    read_with: ClassVar = {"mu": ("smoothing=dirichlet",), "lam": ("smoothing=jm",)}
 
-    def scores(self, queries: Any, documents: Sequence[Ints]) -> list[Any]:
-        """Returns the scores of some documents of each query."""
-        scan, scanned = self.scan(queries)
-        return scan.scores(scanned, documents)
+    smoothing: Literal["dirichlet", "jm"] = "dirichlet"
+    mu: float = 1000.0
+    lam: float = 0.1
 
-    def before(self, queries: Any, targets: Sequence[Targets]) -> list[Ints]:
-        """Counts the documents before each target of each query."""
-        scan, scanned = self.scan(queries)
-        return scan.before(scanned, targets)
+    def postings(self, shards: Sequence[PostingsShard], first: int = 0) -> LikelihoodShards:
+        return LikelihoodShards(shards, first, self.mu if self.smoothing == "dirichlet" else None)
+
+    def searcher(self, shards: Any, counting: Any = None) -> Any:
+        return LikelihoodSearcher(self.settings(), shards, counting)
 
 
 class Occurrences(NamedTuple):
@@ -69,13 +67,15 @@ class Occurrences(NamedTuple):
         return cls(sum(part.tokens for part in listed), np.sum([part.found for part in listed], 0))
 
 
-class LikelihoodShards(ScannedPostings):
+class LikelihoodShards(PostingsScan, Postings):
     """Shards of postings under query likelihood; a `ShardSet`.
 
     Args:
         shards, first: see `Postings`.
         mu: of Dirichlet smoothing; None without.
     """
+
+    kind = "logarithm"
 
     def __init__(
         self, shards: Sequence[PostingsShard], first: int = 0, mu: float | None = None
@@ -89,23 +89,16 @@ class LikelihoodShards(ScannedPostings):
         subset.mu = self.mu
         return subset
 
-    @cached_property
-    def _scan(self) -> PostingsScan:
-        if self.mu is None:
-            scanned = [
-                scanned_shard(part, part.class_counts / part.class_lengths, np.empty(0))
-                for part in self.parts
-            ]
-        else:
-            scanned = [
-                scanned_shard(part, part.class_counts, -np.log(np.asarray(part.lengths) + self.mu))
-                for part in self.parts
-            ]
-        return PostingsScan(scanned, "logarithm", first=int(self.bases[0]))
+    def under_formula(self, queries: Sequence[ScannedQuery]) -> Sequence[ScannedQuery]:
+        """Returns queries as the formula takes them, once the shards are scanned under it."""
+        if not self.scanned:
+            self.scanned = [self._scanned(part) for part in self.parts]
+        return queries
 
-    def scan(self, queries: Sequence[ScannedQuery]) -> tuple[PostingsScan, Sequence[ScannedQuery]]:
-        """The shards under the formula, and the queries."""
-        return self._scan, queries
+    def _scanned(self, part: PostingsShard) -> ScannedShard:
+        if self.mu is None:
+            return ScannedShard.of(part, part.class_counts / part.class_lengths, np.empty(0))
+        return ScannedShard.of(part, part.class_counts, -np.log(np.asarray(part.lengths) + self.mu))
 
     def statistics(self, terms: Strings) -> Occurrences:  # type: ignore[override]
         """Returns how often some terms occur in all documents."""
@@ -122,10 +115,10 @@ class LikelihoodShards(ScannedPostings):
 
 
 class LikelihoodSearcher(PostingsSearcher):
-    """Searches kept postings with query likelihood; a `Searcher`.
+    """Searches postings with query likelihood; all documents have a probability.
 
     Args:
-        settings: of the retriever; see `irtoolkit.retrievers.lexical.QueryLikelihood`.
+        settings: of the retriever; see `QueryLikelihood`.
         shards, counting: `LikelihoodShards`, or a `ShardSet` of such; see `PostingsSearcher`.
     """
 
@@ -136,14 +129,7 @@ class LikelihoodSearcher(PostingsSearcher):
         self._dirichlet = settings["smoothing"] == "dirichlet"
         self._mu, self._lam = settings["mu"], settings["lam"]
 
-    def found(self, terms: CountedQueries, depth: int, *, fill: bool = False) -> TopDocuments:
-        """The best documents of each query, among those that share a term with it.
-
-        All documents have a probability, and `fill` ranks them all.
-        """
-        return self.shards.best(self._asked(terms), depth, fill=fill)
-
-    def _asked(self, terms: CountedQueries) -> list[ScannedQuery]:
+    def weighed(self, terms: CountedQueries) -> list[ScannedQuery]:
         statistics: Occurrences = self.counting.statistics(terms.terms)
         occurrences = dict(zip(terms.terms, statistics.found.tolist(), strict=True))
         return [
@@ -162,16 +148,3 @@ class LikelihoodSearcher(PostingsSearcher):
         return ScannedQuery(
             present, counts, (1 - self._lam) / (self._lam * chance), 0.0, everywhere
         )
-
-
-def scanned_shard(part: PostingsShard, table: Any, doc_values: Any) -> ScannedShard:
-    """Returns a shard with the weight of each class, and a number of each document."""
-    classes = np.zeros(max(len(table), _CLASSES))
-    classes[: len(table)] = table
-    return ScannedShard(
-        part.docs,
-        part.arrays,
-        lambda terms: part.terms.places(Strings.of(terms)),
-        classes,
-        np.asarray(doc_values, np.float64),
-    )
