@@ -39,21 +39,18 @@ class MemoryIndex(Index):
         check_runnable(system)
         self.system, self.name, self.searched_by = system, data.id, system.name
         self._store = data.docs_store()
-        self._searcher = _searcher(data, system.on(data.lang))
-        self._session: SystemSession | None = None
-        if self._searcher is None:
-            corpus = IrDataset(data.docs_handler())
-            self._session = SystemSession(system, Dataset(data.id, corpus, in_memory=True))
-            self._session.prepare()
+        self._prepared = _searcher(data, system.on(data.lang)) or _session(data, system)
 
     def __len__(self) -> int:
-        return self._searcher.shards.size if self._searcher else len(self._session or ())
+        prepared = self._prepared
+        return len(prepared) if isinstance(prepared, SystemSession) else prepared.shards.size
 
     def _rank(self, queries: Mapping[str, str], depth: int) -> Run:
-        if self._session is None:
+        prepared = self._prepared
+        if isinstance(prepared, Searcher):
             texts = [(text,) for text in queries.values()]
-            return self._searcher.run(id_array(list(queries)), texts, depth, tag=self.system.name)
-        rankings = self._session.rank([TextQuery(*query) for query in queries.items()], depth=depth)
+            return prepared.run(id_array(list(queries)), texts, depth, tag=self.system.name)
+        rankings = prepared.rank([TextQuery(*query) for query in queries.items()], depth=depth)
         return Run.from_rows(
             (
                 (query_id, str(doc_id), score)
@@ -64,12 +61,14 @@ class MemoryIndex(Index):
         )
 
     def _best(self, query: str, depth: int) -> tuple[list[str], list[float]]:
-        if self._searcher is None:
-            return super()._best(query, depth)
-        return self._searcher.best(query, depth)
+        if isinstance(self._prepared, Searcher):
+            return self._prepared.best(query, depth)
+        return super()._best(query, depth)
 
     def _matches(self, query: str, text: str) -> MatchedPlaces:
-        return () if self._searcher is None else tuple(self._searcher.matched((query,), text))
+        if isinstance(self._prepared, Searcher):
+            return tuple(self._prepared.matched((query,), text))
+        return ()
 
     def settings(self) -> Mapping[str, Any]:
         return self.system.settings()
@@ -120,6 +119,14 @@ def _searcher(data: Dataset, system: System) -> Searcher | None:
         raise InputError(f"dataset {data.id} has no docs, so there is nothing to rank")
     shards = form.in_memory((segments for _, texts in blocks for segments in texts), ids)
     return None if shards is None else form.searcher(shards)
+
+
+def _session(data: Dataset, system: System) -> SystemSession:
+    """Returns a session for documents that no searcher finds."""
+    corpus = IrDataset(data.docs_handler())
+    session = SystemSession(system, Dataset(data.id, corpus, in_memory=True))
+    session.prepare()
+    return session
 
 
 def check_indexable(data: Dataset, system: System) -> None:
