@@ -1,4 +1,5 @@
-"""Progress: on a terminal a bar, in a notebook a widget, in a file or pipe a line after 5 seconds and every 30.
+"""Progress: on a terminal a bar, in a notebook a widget, in a file or pipe a line after 5 seconds and every 30,
+and at the end.
 
 Text would fill a notebook with lines, and stay in its file: without ipywidgets it has no bar.
 """
@@ -29,7 +30,8 @@ def tqdm(*args: Any, disable: bool | None = None, **settings: Any) -> Any:
     Args:
         args, settings: as for tqdm.
         disable: True shows nothing; None shows a bar on a terminal, a widget in a notebook if it
-            lasts for more than two seconds, and elsewhere a line after 5 seconds and every 30.
+            lasts for more than two seconds, and elsewhere a line after 5 seconds, every 30, and at
+            the end of what had a line before.
     """
     if os.environ.get(QUIET):
         disable = True
@@ -76,7 +78,7 @@ def _lines() -> Any:
     from tqdm import tqdm as text_bar
 
     def start(bar: Any, *args: Any, **settings: Any) -> None:
-        bar.due, bar.target = time.monotonic() + FIRST, settings["file"]
+        bar.due, bar.target, bar.printed = time.monotonic() + FIRST, settings["file"], None
         hidden = {"file": _Nowhere(), "mininterval": FIRST, "leave": False}
         text_bar.__init__(bar, *args, **{**settings, **hidden})
 
@@ -85,10 +87,20 @@ def _lines() -> Any:
         if msg == "" or now < bar.due:  # the bar is cleared, or was shown a moment ago
             return
         bar.due = now + EVERY
+        write(bar)
+
+    def close(bar: Any) -> None:
+        """Ends; a reader of earlier lines sees where it ended."""
+        if bar.printed not in (None, bar.n):
+            write(bar)
+        text_bar.close(bar)
+
+    def write(bar: Any) -> None:
+        bar.printed = bar.n
         with contextlib.suppress(OSError, ValueError):
             print(bar, file=bar.target, flush=True)
 
-    members = {"monitor_interval": 0, "__init__": start, "display": display}
+    members = {"monitor_interval": 0, "__init__": start, "display": display, "close": close}
     return type("tqdm", (text_bar,), members)
 
 

@@ -67,11 +67,11 @@ def _write_folder(args: argparse.Namespace) -> None:
     from irtoolkit.integrations.exports.export import export_folder
     from irtoolkit.integrations.exports.licences import licence_of
     from irtoolkit.integrations.exports.push import check_licence, push, repository
-    from irtoolkit.integrations.exports.source import Source
+    from irtoolkit.integrations.exports.source import Source, shared_id
 
     folder = args.folder
     if folder is None or args.output is not None:
-        name = f"{args.dataset.split('/')[0]}-{args.what}"
+        name = f"{shared_id(args.dataset).split('/')[0]}-{args.what}"
         raise InputError(
             "FOLDER is missing, after the form" if folder is None else "two outputs",
             remedy=f"irtoolkit export {args.dataset} {args.what} {folder or name}",

@@ -8,7 +8,7 @@ import os
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import cached_property
 from io import FileIO
 from pathlib import Path
@@ -76,13 +76,20 @@ def judgment_for(judgments: Sequence[Judgment], span: Span) -> Judgment | None:
     )
 
 
-def withdrawn_with(judgments: Sequence[Judgment], span: Span) -> list[Judgment]:
+def withdrawn_with(
+    judgments: Sequence[Judgment], span: Span, seen: int | None = None
+) -> list[Judgment]:
     """Returns the judgments to withdraw so that the grade of a passage no longer counts for it.
 
     Where several passages that overlap it have the same grade, it would else be back at once.
+
+    Args:
+        judgments: those that count for a query.
+        span: the sentences of the passage.
+        seen: the grade that the reader saw; another one, which came meanwhile, stays.
     """
     counting = judgment_for(judgments, span)
-    if counting is None:
+    if counting is None or seen not in (None, counting.grade):
         return []
     return [one for one in _overlapping(judgments, span) if one.grade == counting.grade]
 
@@ -138,26 +145,40 @@ class Judgments:
         elif not group:
             del self._known[key]
 
-    def add(self, judgment: Judgment) -> Judgment:
-        """Keeps a judgment; of several of one passage for one query the last counts.
+    def add(self, judgment: Judgment, seen: int | None = None) -> Judgment:
+        """Keeps a judgment; one without a grade withdraws what counts for its passage.
+
+        Of several judgments of one passage for one query the last counts. What is withdrawn is
+        decided and written while no other judgment is: readers may withdraw the same one at once.
+
+        Args:
+            judgment: without its time.
+            seen: see `withdrawn_with`.
 
         Raises:
             InputError: there are too many, or the disk refuses.
         """
-        stored = Judgment(**{**asdict(judgment), "time": time.time()})
-        line = json.dumps(asdict(stored), ensure_ascii=False).encode() + b"\n"
+        stored = replace(judgment, time=time.time())
         with self._lock:
-            if self._lines >= self._most:
-                raise InputError(f"there are {self._most:,} judgments already")
-            try:
-                self._path.parent.mkdir(parents=True, exist_ok=True)
-                _append(self._path, line)
-            except OSError as error:
-                raise InputError(
-                    f"cannot write: {error.strerror or error}", file=self._path
-                ) from None
-            self._take(stored)
+            if stored.grade is not None:
+                self._write(stored)
+                return stored
+            group = self._known.get((stored.collection, stored.query_id), {})
+            for one in withdrawn_with(list(group.values()), stored.span, seen):
+                self._write(replace(stored, passage=one.passage))
         return stored
+
+    def _write(self, judgment: Judgment) -> None:
+        """Adds a judgment to the file and to those that count; the lock is held."""
+        line = json.dumps(asdict(judgment), ensure_ascii=False).encode() + b"\n"
+        if self._lines >= self._most:
+            raise InputError(f"there are {self._most:,} judgments already")
+        try:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            _append(self._path, line)
+        except OSError as error:
+            raise InputError(f"cannot write: {error.strerror or error}", file=self._path) from None
+        self._take(judgment)
 
     def of(self, collection: str | None = None, query: str | None = None) -> list[Judgment]:
         """The judgments that count, of one collection and query or of all."""

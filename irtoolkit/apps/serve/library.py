@@ -7,7 +7,7 @@ import time
 from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, asynccontextmanager, nullcontext
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,7 +20,6 @@ from irtoolkit.apps.serve.judgments import (
     Judgments,
     judgment_for,
     query_id,
-    withdrawn_with,
 )
 from irtoolkit.apps.serve.limits import Limits
 from irtoolkit.apps.serve.meaning import Meaning
@@ -258,16 +257,11 @@ class Library:
             request.system or "",
             request.rank,
         )
-        passages = [request.passage]
-        if request.grade is None:
-            present = self.judgments.of(collection.name, request.query)
-            withdrawn = withdrawn_with(present, judgment.span)
-            passages = [one.passage for one in withdrawn] or passages
-        recorded = [self.judgments.add(replace(judgment, passage=name)) for name in passages]
+        recorded = self.judgments.add(judgment, request.seen)
         present = self.judgments.of(collection.name, request.query)
         counting = {name: judgment_for(present, Span.parse(name)) for name in request.shown}
         return JudgmentAnswer(
-            **judged(replace(recorded[-1], passage=request.passage)).model_dump(),
+            **judged(recorded).model_dump(),
             grades={name: one.grade if one else None for name, one in counting.items()},
         )
 

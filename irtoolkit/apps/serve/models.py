@@ -209,6 +209,10 @@ class JudgmentRequest(_Strict):
     grade: Annotated[Whole, Field(ge=0, le=1)] | None = Field(
         description="1 this is it, 0 not this; null withdraws what counts for the passage"
     )
+    seen: Annotated[Whole, Field(ge=0, le=1)] | None = Field(
+        default=None,
+        description="with null as the grade: the grade that is withdrawn; another one stays",
+    )
     system: SystemName | None = None
     rank: Whole = Field(default=0, ge=0, le=_MOST.depth)
     shown: list[PassageId] = Field(

@@ -14,8 +14,9 @@ from irtoolkit import version
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import StrPath, atomic_text
 from irtoolkit.base.markup import markdown_table
+from irtoolkit.datasets.benchmark import NOT_STATED
 from irtoolkit.integrations.exports.licences import Licence
-from irtoolkit.integrations.exports.source import Source
+from irtoolkit.integrations.exports.source import Source, shared_id
 from irtoolkit.retrievers.texts import DEFAULT_VIEW
 
 README = "README.md"
@@ -75,17 +76,17 @@ def write_card(
 
 
 def _facts(source: Source, licence: Licence, form: str) -> dict[str, Any]:
-    benchmark, dataset = source.about, source.dataset
+    dataset = source.dataset
     size = next((name for most, name in _SIZES if source.counts["documents"] < most), _LARGEST)
     return {
         **({"language": [dataset.lang]} if dataset.lang else {}),
         "license": licence.id,
-        "pretty_name": dataset.id if benchmark is None else benchmark.title,
+        "pretty_name": source.title,
         "task_categories": ["text-retrieval"],
         "size_categories": [size],
         "tags": ["information-retrieval"],
         OWN: {
-            "dataset": dataset.id,
+            "dataset": source.id,
             "form": form,
             "query": source.query,
             "doc": source.doc,
@@ -106,8 +107,7 @@ def _configurations(source: Source, parts: Sequence[Part]) -> dict[str, Any]:
 
 def _page(source: Source, licence: Licence, usage: str) -> str:
     benchmark, dataset = source.about, source.dataset
-    title = dataset.id if benchmark is None else benchmark.title
-    parts = [f"# {title}", f"`{dataset.id}`, written by irtoolkit {version.__version__}."]
+    parts = [f"# {source.title}", f"`{source.id}`, written by irtoolkit {version.__version__}."]
     if benchmark is not None:
         parts.append(benchmark.description)
     difference = dataset.difference()
@@ -115,7 +115,7 @@ def _page(source: Source, licence: Licence, usage: str) -> str:
         parts.append(f"These are not the published data: {difference}.")
     parts += [_counts(source), _texts(source), "## Load", usage.strip()]
     parts += ["## Licence", licence.line]
-    if benchmark is not None and benchmark.url:
+    if benchmark is not None and benchmark.url not in ("", NOT_STATED):
         parts.append(f"Source: <{benchmark.url}>")
     cited = _bibtex(source)
     if cited:
@@ -167,7 +167,7 @@ def is_export(
     if front is None:
         return False
     recorded = front[OWN]
-    if (recorded.get("dataset"), recorded.get("form")) != (dataset, form):
+    if (recorded.get("dataset"), recorded.get("form")) != (shared_id(dataset), form):
         return False
     expected = {"query": query, "doc": doc, "split": split, "version": version.__version__}
     for name, value in expected.items():

@@ -55,9 +55,7 @@ def write(source: Source, folder: Path, licence: Licence) -> None:
 
 
 def _regression(source: Source, filled: int, judged: bool) -> dict[str, Any]:
-    benchmark = source.about
-    title = source.dataset.id if benchmark is None else benchmark.title
-    topics = {"name": title, "id": TOPICS, **({"qrels": QRELS} if judged else {})}
+    topics = {"name": source.title, "id": TOPICS, **({"qrels": QRELS} if judged else {})}
     return {
         "corpus": source.name,
         "corpus_path": "collection/",

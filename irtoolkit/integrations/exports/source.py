@@ -6,11 +6,13 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from irtoolkit.base.progress import tqdm
 from irtoolkit.datasets.benchmark import Benchmark
 from irtoolkit.datasets.dataset import Dataset
+from irtoolkit.datasets.identity import DatasetId
 from irtoolkit.integrations.exports.fields import TITLE, Fields, fields_of
 from irtoolkit.retrievers.texts import DEFAULT_VIEW, text_batches, view
 
@@ -41,6 +43,18 @@ class Judgment(NamedTuple):
     grade: float
 
 
+def shared_id(dataset: str) -> str:
+    """Returns the id of a dataset as others may read it: of a path the last part alone.
+
+    Where a folder is on this machine says nothing to them.
+    """
+    parsed = DatasetId.parse(dataset)
+    if parsed.folder:
+        return "/".join((Path(parsed.folder).resolve().name, *parsed.parts[1:]))
+    path = Path(dataset)
+    return path.resolve().name if path.exists() else dataset
+
+
 @dataclass
 class Source:
     """A dataset to export.
@@ -66,9 +80,20 @@ class Source:
         return self.dataset.about
 
     @property
+    def id(self) -> str:
+        """The id of the dataset; see `shared_id`."""
+        return shared_id(self.dataset.id)
+
+    @property
+    def title(self) -> str:
+        """The title of the benchmark, or else the id."""
+        title = self.dataset.id if self.about is None else self.about.title
+        return self.id if title == self.dataset.id else title
+
+    @property
     def name(self) -> str:
         """The id of the dataset as a file name."""
-        return self.dataset.id.replace("/", "-")
+        return self.id.replace("/", "-")
 
     def has(self, kind: str) -> bool:
         """Returns whether there are "docs", "queries", "qrels" or "scoreddocs" to write."""

@@ -39,9 +39,9 @@ def write(source: Source, folder: Path, licence: Licence) -> None:
     query_list = list(source.queries(queries))
     judged = write_trec_qrels(source, truths / "qrels.txt")
     for target in (inputs, truths) if judged else (inputs,):
-        _write_queries(source.dataset.id, query_list, target)
+        _write_queries(source.id, query_list, target)
     with atomic_text(inputs / "metadata.json") as out:
-        out.write(json.dumps({"ir_datasets_id": source.dataset.id}) + "\n")
+        out.write(json.dumps({"ir_datasets_id": source.id}) + "\n")
     parts = [Part(INPUTS, f"{INPUTS}/*")]
     if judged:
         parts.append(Part(TRUTHS, f"{TRUTHS}/*"))

@@ -70,7 +70,24 @@ def test_a_file_gets_a_line_now_and_then(monkeypatch: pytest.MonkeyPatch) -> Non
     with tqdm(total=3, disable=None, file=stream) as bar:
         for _ in range(3):
             bar.update()
-    assert len(stream.getvalue().splitlines()) == 1
+    # One line at the beginning, and one that says where it ended.
+    first, last = stream.getvalue().splitlines()
+    assert (" 0%" in first, "100%" in last) == (True, True)
+
+
+def test_what_was_never_shown_or_ended_at_its_last_line_has_no_other(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    stream = io.StringIO()
+    with tqdm(total=2, disable=None, file=stream) as bar:  # in less than 5 seconds
+        bar.update(2)
+    assert stream.getvalue() == ""
+    monkeypatch.setattr("irtoolkit.base.progress.FIRST", 0)
+    monkeypatch.setattr("irtoolkit.base.progress.EVERY", 0)
+    with tqdm(total=9, disable=None, file=stream) as bar:
+        bar.update(1)
+        bar.update(1)  # an error ends it here
+    assert stream.getvalue().count("2/9") == 1
 
 
 def test_what_takes_long_is_announced_once(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -96,7 +96,7 @@ async function judge(hit, state, grade, item) {
   hit.grade = now;
   showGrade(hit, item);
   try {
-    const answer = await api.send("/judgments", { collection: hit.collection, query: state.query, passage: hit.id, grade: now, system: state.system, rank: hit.rank, shown: state.shown });
+    const answer = await api.send("/judgments", { collection: hit.collection, query: state.query, passage: hit.id, grade: now, seen: before, system: state.system, rank: hit.rank, shown: state.shown });
     say({ 1: "Recorded: this is it.", 0: "Recorded: not this." }[now] ?? "Withdrawn.");
     // A judgment counts for passages that overlap, too: the server says for which.
     state.judged((await answer.json()).grades);

@@ -6,6 +6,7 @@ import csv
 import gzip
 import io
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -204,6 +205,41 @@ def test_what_counts_for_a_passage_is_withdrawn_and_the_answer_gives_all_grades(
     assert judge("0+4", None) == [0, 0, 0, None]
     assert judge("6+2", None) == [0, 0, 0, None]
     assert client.get("/judgments/qrels").text.split()[2:] == [f"{book['id']}:2+4", "0"]
+
+
+def test_a_reader_withdraws_the_grade_that_was_seen_and_no_other(client: TestClient) -> None:
+    book = added(client)
+    one, other = f"{book['id']}:0+4", f"{book['id']}:2+4"
+    body = {"collection": book["id"], "query": "the lamp", "shown": [one, other]}
+
+    def judge(passage: str, grade: int | None, **more: Any) -> list[int | None]:
+        answer = client.post(
+            "/judgments", json={**body, "passage": passage, "grade": grade, **more}
+        )
+        return [answer.json()["grades"][name] for name in (one, other)]
+
+    judge(other, 0)
+    assert judge(one, 1) == [1, 0]
+    # Two readers withdraw what they saw of the first passage: the second finds it gone already.
+    assert judge(one, None, seen=1) == [0, 0]
+    assert judge(one, None, seen=1) == [0, 0]
+    # Somebody else has judged it otherwise meanwhile.
+    judge(one, 1)
+    assert judge(one, None, seen=0) == [1, 0]
+    assert judge(one, None) == [0, 0]
+
+
+def test_judgments_that_are_withdrawn_at_once_are_withdrawn_once(tmp_path: Path) -> None:
+    kept = Judgments(tmp_path, 99)
+    for span in ("0+4", "2+4"):
+        kept.add(Judgment("lamp", "wick", f"lamp:{span}", 1))
+    kept.add(Judgment("lamp", "wick", "lamp:4+4", 0))
+    withdrawn = Judgment("lamp", "wick", "lamp:1+4", None)
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda _: kept.add(withdrawn, 1), range(8)))
+    assert [one.passage for one in kept.of()] == ["lamp:4+4"]
+    assert [one.passage for one in Judgments(tmp_path, 99).of()] == ["lamp:4+4"]
+    assert len((tmp_path / "judgments.jsonl").read_text("utf-8").splitlines()) == 5
 
 
 def test_judgments_as_a_table_have_the_passages(client: TestClient) -> None:

@@ -19,7 +19,7 @@ import yaml
 import irtoolkit as ir
 from irtoolkit.base.errors import InputError
 from irtoolkit.datasets.local.collection import TitledDoc, TopicQuery
-from irtoolkit.integrations.exports.card import read_card
+from irtoolkit.integrations.exports.card import is_export, read_card
 from irtoolkit.integrations.exports.export import FORMS, export_folder
 from irtoolkit.integrations.exports.source import Source
 from tests.datasets import Docs, Queries
@@ -263,3 +263,28 @@ def test_no_such_form(tmp_path: Path) -> None:
 def test_a_split_is_a_word(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no name of a split"):
         ir.export(strange(), "beir", tmp_path / "out", split="../test")
+
+
+@pytest.mark.parametrize("form", list(FORMS))
+def test_an_export_of_a_folder_does_not_say_where_the_folder_is(
+    form: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, here = tmp_path / "secret" / "mine", tmp_path / "here"
+    folder.mkdir(parents=True)
+    here.mkdir()
+    (folder / "docs.jsonl").write_text('{"_id": "1", "text": "a whale"}\n', "utf-8")
+    (folder / "topics.tsv").write_text("q1\twhale\n", "utf-8")
+    (folder / "qrels.txt").write_text("q1 0 1 1\n", "utf-8")
+    monkeypatch.chdir(here)
+    for place in ("../secret/mine", str(folder)):
+        out = tmp_path / f"{form}-{len(place)}"
+        export_folder(Source(ir.load(place), progress=False), form, out, "cc0-1.0")
+        texts = [p.read_bytes() for p in out.rglob("*") if p.is_file() and p.suffix != ".parquet"]
+        assert not any(b"secret" in text for text in texts)
+        front = read_card(out)
+        if front is not None:
+            assert (front["pretty_name"], front["irtoolkit"]["dataset"]) == ("mine", "mine")
+            assert "Source:" not in (out / "README.md").read_text("utf-8")
+            options = {"query": "default", "doc": "default", "split": "test"}
+            assert is_export(out, place, form, **options)
+            assert not is_export(out, str(here), form, **options)
