@@ -22,7 +22,7 @@ _T: Any = {"q1": {"a": 2}}
 _HUGE = 10**400
 _QRELS, _RUN = b"q1 0 a 1\nq1 0 b 0\n", b"q1 Q0 a 1 2.0 t\nq1 Q0 b 2 1.0 t\n"
 _OTHER = b"q1 Q0 b 1 2.0 u\nq1 Q0 a 2 1.0 u\n"
-_FILES = {"q.qrels": _QRELS, "a.run": _RUN, "b.run": _OTHER}
+_FILES = {"q.qrels": _QRELS, "a.run": _RUN, "b.run": _OTHER, "folder/file": b"", "file": b""}
 
 
 def _fuse(**given: Any) -> Callable[[], Any]:
@@ -117,6 +117,31 @@ LINES: tuple[tuple[str, str], ...] = (
     ("models nope/nope/nope", "nope"),
     ("models http://x", "http"),
     ("models --fetch ../x", "x"),
+    # Outputs are refused before the work, which is wrong as well.
+    (f"retrieve {_S} no-such-system -o folder/", "folder/: cannot write: a folder, not a file"),
+    (f"retrieve {_S} bm25 -o -", "/dev/stdout is standard output, ./- a file of this name"),
+    (f"rerank {_S} none.run ql -o folder", "folder/name"),
+    ("fuse none.run other.run -o new/", "a folder, not a file"),
+    (f"tune {_S} bm25 --grid k1=1,2 -o file/x", "file is a file, not a folder"),
+    (f"report {_S} none.run -o folder", "a folder, not a file"),
+    (f"report {_S} none.run --figures file", "file: cannot write: a file, not a folder"),
+    (f"export {_S} qrels -o folder", "a folder, not a file"),
+    (f"export {_S} beir -", "'-' names no folder"),
+    (f"submit {_S} none.run --form trec -o folder/", "a folder, not a file"),
+    (f"eval {_S} a.run --per-query -", "/dev/stdout is standard output"),
+    ("convert onnx model -o -", "'-' names no folder"),
+    ("reproduce csfcube -o file", "file: cannot write: a file, not a folder"),
+    ("train dense-relic -o file", "file: cannot write: a file, not a folder"),
+    # What changes nothing, names nothing or lacks its value.
+    (f"tune {_S} bm25 --grid k1=1 --inner 0", "--inner is for fusions"),
+    (f"tune {_S} bm25 --grid k1=1 --step 0", "--step is for fusions"),
+    ("train dense-relic --show --epoch 3", "did you mean --epochs"),
+    (f"retrieve {_S} bm25 -o x.run --min-count -1", "no setting 'min_count'"),
+    (f"retrieve {_S} bm25 -o x.run --b", "a setting needs a value: --b VALUE"),
+    (f"retrieve {_S} bm25 -o x.run --b --k1 1", "a setting needs a value: --b VALUE"),
+    (f"eval {_S} bm25 ql", "bm25 is a system, and runs are scored"),
+    (f"compare {_S} bm25 ql", "bm25 is a system, and runs are scored"),
+    ("help fues", "did you mean fuse?"),
 )  # fmt: skip
 
 # What is changed in the log of a search, whose name the message has.

@@ -21,7 +21,6 @@ from irtoolkit.runs import Run
 from irtoolkit.runs.exact_ranks import read_ranks
 from tests.fuzz.settings import _manifests
 from tests.inputs.case import Case
-from tests.unit.datasets.test_loaders_damage import BAD, ask
 
 RUN = b"q1 Q0 d2 1 2.0 t\nq1 Q0 d1 2 1.0 t\nq2 Q0 d3 1 1.5 t\n"
 QRELS = b"q1 0 d1 1\nq1 0 d2 0\nq2 0 d3 2\n"
@@ -276,53 +275,15 @@ BAD_TOPICS: dict[str, tuple[bytes, str]] = {
 
 def _collections() -> Iterator[Case]:
     for name, (data, word) in BAD_DOCS.items():
-        line = (
-            "register",
-            "own",
-            "own",
-            "--docs",
-            name,
-            "--topics",
-            "topics.tsv",
-            "--qrels",
-            "none",
-        )
+        given = ("--docs", name, "--topics", "topics.tsv", "--qrels", "none")
+        line = ("register", "own", "own", *given)
         files = {f"own/{name}": data, "own/topics.tsv": TOPICS}
         yield Case("collections", f"docs {name}", line, files, word)
     for name, (data, word) in BAD_TOPICS.items():
-        line = (
-            "register",
-            "own",
-            "own",
-            "--docs",
-            "docs.jsonl",
-            "--topics",
-            name,
-            "--qrels",
-            "none",
-        )
+        given = ("--docs", "docs.jsonl", "--topics", name, "--qrels", "none")
+        line = ("register", "own", "own", *given)
         files = {f"own/{name}": data, "own/docs.jsonl": DOCS}
         yield Case("collections", f"topics {name}", line, files, word)
-
-
-def _releases() -> Iterator[Case]:
-    """The damage that loaders are tested with, short of very long lines."""
-    for bad in BAD:
-        if "long" in bad.name:
-            continue
-
-        def use(folder: Path, bad: Any = bad) -> None:
-            import pytest
-
-            whole = bad.loader.files[bad.file].encode().split(b"\n")
-            bad.change(whole)
-            bad.loader.write(folder / "data", bad.file, b"\n".join(whole))
-            with pytest.MonkeyPatch.context() as patch:
-                patch.setenv("IRTOOLKIT_DATA", str(folder / "data"))
-                patch.setenv("IRTOOLKIT_CACHE", str(folder / "cache"))
-                ask(bad.loader.dataset_id, "queries_iter")
-
-        yield Case("releases", f"{bad.loader.dataset_id} {bad.file} {bad.name}", use, {}, bad.found)
 
 
 def _beside() -> Iterator[Case]:
@@ -372,5 +333,4 @@ def cases() -> Iterator[Case]:
     yield from _qrels()
     yield from _packed()
     yield from _collections()
-    yield from _releases()
     yield from _beside()

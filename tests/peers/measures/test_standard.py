@@ -53,6 +53,8 @@ from tests.judged_runs import (
     judgments,
     runs,
 )
+from tests.plain_measures import in_order, share
+from tests.plain_measures import values as plain_values
 
 CUTS = (1, 2, 3, 5, 10, 1000)
 RECALLS = (0.0, 0.1, 0.3, 0.5, 0.77, 1.0)
@@ -153,11 +155,6 @@ def test_long_runs_are_pytrec_evals_to_the_bit(seed: int) -> None:
             assert values(make(rel), joined, len(qrels)) == [theirs[q][name] for q in qrels], name
 
 
-# ---------------------------------------------------------------------------------------------
-# Beside ir_measures' providers
-# ---------------------------------------------------------------------------------------------
-
-
 @given(runs, judgments, st.sampled_from(RELS), st.sampled_from([0.5, 0.8, 0.95, 0.99]))
 def test_rank_biased_precision_is_cwl_evals(
     run: RunDict, qrels: QrelsDict, rel: int, p: float
@@ -175,121 +172,67 @@ def test_rank_biased_precision_is_cwl_evals(
 # Restated without arrays, for every grade and also where trec_eval fails
 # ---------------------------------------------------------------------------------------------
 
-Plain = Callable[[list[int | None], list[int]], float]
+# What trec_eval does not have, of the grades in rank order.
+Plain = Callable[[list[int | None]], float]
 
 
-def relevant(grades: list[int | None], rel: int) -> list[bool]:
-    return [grade is not None and grade >= rel for grade in grades]
+def plain_exponential(grades: list[int | None], pool: list[int]) -> float:
+    """nDCG(dcg='exp-log2')@3."""
 
-
-def number(pool: list[int], rel: int) -> int:
-    return sum(grade >= rel for grade in pool)
-
-
-def ratio(part: float, whole: float) -> float:
-    return part / whole if whole else 0.0
-
-
-def plain_ap(grades: list[int | None], pool: list[int], rel: int, k: int) -> float:
-    marks = relevant(grades, rel)[:k]
-    total = sum(sum(marks[:i]) / i for i, mark in enumerate(marks, 1) if mark)
-    return ratio(total, number(pool, rel))
-
-
-def plain_rr(grades: list[int | None], pool: list[int], rel: int, k: int) -> float:
-    return next((1 / i for i, mark in enumerate(relevant(grades, rel)[:k], 1) if mark), 0.0)
-
-
-def plain_ndcg(gain: Callable[[int], float], k: int) -> Plain:
-    def dcg(grades: Sequence[int | None]) -> float:
+    def dcg(shown: Sequence[int | None]) -> float:
         return sum(
-            gain(grade) / math.log2(i + 1)
-            for i, grade in enumerate(grades[:k], 1)
+            (2.0**grade - 1) / math.log2(rank + 1)
+            for rank, grade in enumerate(shown[:3], 1)
             if grade is not None and grade > 0
         )
 
-    return lambda grades, pool: ratio(dcg(grades), dcg(sorted(pool, reverse=True)))
+    return share(dcg(grades), dcg(sorted(pool, reverse=True)))
 
 
-def plain_bpref(grades: list[int | None], pool: list[int], rel: int) -> float:
-    total, above = 0.0, 0
-    size, others = number(pool, rel), sum(0 <= grade < rel for grade in pool)
-    for grade in grades:
-        if grade is None or grade < 0:
-            continue
-        if grade < rel:
-            above += 1
-        else:
-            total += 1 - ratio(min(above, size), min(others, size))
-    return ratio(total, size)
+def rbp(grades: list[int | None], rel: int, p: float) -> float:
+    return (1 - p) * sum(p**i for i, grade in enumerate(grades) if (grade or 0) >= rel)
 
 
-def plain_iprec(grades: list[int | None], pool: list[int], rel: int, recall: float) -> float:
-    """The best precision of the prefixes with enough relevant documents."""
-    marks, wanted = relevant(grades, rel), int(recall * number(pool, rel) + 0.9)
-    prefixes = [marks[:i] for i in range(1, len(marks) + 1)]
-    return max((sum(one) / len(one) for one in prefixes if sum(one) >= wanted), default=0.0)
-
-
-def plain_rbp(grades: list[int | None], pool: list[int], rel: int, p: float) -> float:
-    return (1 - p) * sum(p**i for i, mark in enumerate(relevant(grades, rel)) if mark)
-
-
-# By hand, for a cut of 3 and rel=2.
 RESTATED: dict[Measure, Plain] = {
-    AP(rel=2): lambda grades, pool: plain_ap(grades, pool, 2, 99),
-    AP(rel=2) @ 3: lambda grades, pool: plain_ap(grades, pool, 2, 3),
-    Bpref: lambda grades, pool: plain_bpref(grades, pool, 1),
-    Bpref(rel=2): lambda grades, pool: plain_bpref(grades, pool, 2),
-    IPrec @ 0.0: lambda grades, pool: plain_iprec(grades, pool, 1, 0.0),
-    IPrec(rel=2) @ 0.4: lambda grades, pool: plain_iprec(grades, pool, 2, 0.4),
-    Judged: lambda grades, pool: ratio(sum(g is not None for g in grades), len(grades)),
-    Judged @ 3: lambda grades, pool: ratio(
-        sum(g is not None for g in grades[:3]), min(3, len(grades))
+    Judged: lambda grades: share(sum(g is not None for g in grades), len(grades)),
+    Judged @ 3: lambda grades: share(sum(g is not None for g in grades[:3]), min(3, len(grades))),
+    NumQ: lambda grades: 1.0,
+    RBP(rel=2): lambda grades: rbp(grades, 2, 0.8),
+    RBP(rel=1, p=0.5): lambda grades: rbp(grades, 1, 0.5),
+    RR(rel=2) @ 3: lambda grades: next(
+        (1 / rank for rank, grade in enumerate(grades[:3], 1) if (grade or 0) >= 2), 0.0
     ),
-    NumQ: lambda grades, pool: 1.0,
-    NumRel: lambda grades, pool: float(number(pool, 1)),
-    NumRet: lambda grades, pool: float(len(grades)),
-    NumRet(rel=2): lambda grades, pool: float(sum(relevant(grades, 2))),
-    P(rel=2) @ 3: lambda grades, pool: sum(relevant(grades, 2)[:3]) / 3,
-    R(rel=2) @ 3: lambda grades, pool: ratio(sum(relevant(grades, 2)[:3]), number(pool, 2)),
-    RBP(rel=2): lambda grades, pool: plain_rbp(grades, pool, 2, 0.8),
-    RBP(rel=1, p=0.5): lambda grades, pool: plain_rbp(grades, pool, 1, 0.5),
-    RR(rel=2): lambda grades, pool: plain_rr(grades, pool, 2, 99),
-    RR(rel=2) @ 3: lambda grades, pool: plain_rr(grades, pool, 2, 3),
-    Rprec(rel=2): lambda grades, pool: ratio(
-        sum(relevant(grades, 2)[: number(pool, 2)]), number(pool, 2)
-    ),
-    SetP(rel=2): lambda grades, pool: ratio(sum(relevant(grades, 2)), len(grades)),
-    SetRelP(rel=2): lambda grades, pool: ratio(
-        sum(relevant(grades, 2)), min(len(grades), number(pool, 2))
-    ),
-    SetR(rel=2): lambda grades, pool: ratio(sum(relevant(grades, 2)), number(pool, 2)),
-    Success(rel=2) @ 3: lambda grades, pool: float(any(relevant(grades, 2)[:3])),
-    nDCG: plain_ndcg(float, 99),
-    nDCG @ 3: plain_ndcg(float, 3),
-    nDCG(dcg="exp-log2") @ 3: plain_ndcg(lambda grade: 2.0**grade - 1, 3),
 }
 
 
 def test_every_measure_of_the_table_is_restated() -> None:
-    assert {measure.NAME for measure in RESTATED} == set(STANDARD)
+    names = {make(1).NAME for make in TREC_EVAL.values()} | {one.NAME for one in RESTATED}
+    assert names | {NumRel.NAME} == set(STANDARD)
 
 
-@given(runs, any_judgments)
+@given(runs, any_judgments, st.sampled_from(RELS))
 @settings(max_examples=100)
-@example(*TIED)
-@example(*MISSING)
-@example({"q1": {"a": 1.0, "b": 0.5}}, {"q1": {"a": -3, "b": -1}, "q2": {"a": -2}})
-def test_every_value_is_its_plain_restatement(run: RunDict, qrels: QrelsDict) -> None:
-    ranked, joined = Run.of(run), judged(run, qrels)
-    for measure, plain in RESTATED.items():
-        expected = []
-        for query, pool in qrels.items():
-            grades = [pool.get(row.doc_id) for row in ranked.ranking(query)]
-            expected.append(plain(grades, list(pool.values())))
+@example(*TIED, 1)
+@example(*MISSING, 2)
+@example({"q1": {"a": 1.0, "b": 0.5}}, {"q1": {"a": -3, "b": -1}, "q2": {"a": -2}}, 1)
+def test_every_value_is_its_plain_restatement(run: RunDict, qrels: QrelsDict, rel: int) -> None:
+    joined = judged(run, qrels)
+    rankings = [in_order(run.get(query, {})) for query in qrels]
+    pools = list(qrels.values())
+    plain = [plain_values(docs, pool, rel) for docs, pool in zip(rankings, pools, strict=True)]
+    grades = [[pool.get(doc) for doc in docs] for docs, pool in zip(rankings, pools, strict=True)]
+    expected = {
+        TREC_EVAL[name](rel): [row[name] for row in plain]
+        for name in TREC_EVAL.keys() & plain[0].keys()
+    }
+    expected |= {measure: [value(row) for row in grades] for measure, value in RESTATED.items()}
+    expected[NumRel] = [sum(grade >= 1 for grade in pool.values()) for pool in pools]
+    expected[nDCG(dcg="exp-log2") @ 3] = [
+        plain_exponential(row, list(pool.values())) for row, pool in zip(grades, pools, strict=True)
+    ]
+    for measure, wanted in expected.items():
         found = values(measure, joined, len(qrels))
-        assert found == pytest.approx(expected, rel=0, abs=1e-12), measure
+        assert found == pytest.approx(wanted, rel=0, abs=1e-12), measure
 
 
 def test_by_hand() -> None:

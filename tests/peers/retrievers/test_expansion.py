@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from itertools import count
@@ -155,6 +156,15 @@ def test_sampling_is_the_same_again(
     assert len({texts[1:] for texts in first.values()}) > 1
 
 
+def test_sampling_leaves_the_random_state_alone(t5: DocT5Query) -> None:
+    """A word2vec that is trained in the same process draws what it would have drawn."""
+    torch.manual_seed(5)
+    expected = torch.rand(1).item()
+    torch.manual_seed(5)
+    rewritten(t5)
+    assert torch.rand(1).item() == expected
+
+
 def test_the_index_is_bm25_over_texts_with_their_queries(t5: DocT5Query) -> None:
     retriever = replace(t5, form="okapi", statistics="candidates", stop="none")
     expanded = {doc: " ".join(parts) for doc, parts in rewritten(retriever).items()}
@@ -191,6 +201,15 @@ def test_other_settings_are_other_queries(t5: DocT5Query, cache: Path) -> None:
     for change in changes:
         rewritten(replace(t5, **change), {"d1": DOCS["d1"]})
     assert len(list(cache.glob("doct5query-*.jsonl"))) == len(changes)
+
+
+def test_a_changed_model_is_another(t5: DocT5Query, cache: Path, tmp_path: Path) -> None:
+    copy = Path(shutil.copytree(t5.model, tmp_path / "copy"))
+    for changed, files in ((t5.model, 1), (copy, 1), (copy, 2)):
+        if files == 2:
+            (copy / "config.json").write_text((copy / "config.json").read_text() + " ")
+        rewritten(replace(t5, model=str(changed)), {"d1": DOCS["d1"]})
+        assert len(list(cache.glob("doct5query-*.jsonl"))) == files
 
 
 @pytest.mark.parametrize("keep", [0.5, 0.01])
