@@ -50,7 +50,7 @@ FUSIONS = {
     "all six": ("BM25", "MiniLM", "gte-small", "bge-small", "mpnet", "cross-encoder"),
 }
 # A fusion that cross-validation chooses, for queries that took no part in its choice.
-TUNED = "tuned fusion"
+TUNED, TUNES = "tuned fusion", ("wtb", "doris-mae")
 # Published systems that ours are tested against, and their files.
 PUBLISHED = {"E5": "e5", "MonoT5": "Monot5"}
 TASKS = ("relic", "wtb", "arguana", "clinical-trial")
@@ -89,7 +89,7 @@ def measured(task: str, folder: Path, ranks: Path | None, given: bool) -> dict[s
     if ranks is not None and (ranks / task).is_dir() and task == DATASETS[task].partition("/")[2]:
         for name, file in PUBLISHED.items():
             runs[name] = _published(next((ranks / task).glob(f"{file}*.pickle")))
-    if data.id.endswith("/dev"):
+    if task in TUNES:
         parts = [runs[name] for name in SYSTEMS if name in runs]
         methods, zscore = ["rrf", "weighted"], ["zscore"]
         tuned = ir.tune_fusion(data, *parts, measure=MAIN, methods=methods, normalise=zscore)

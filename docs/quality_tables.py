@@ -60,10 +60,12 @@ N-RODCG was lower then, and the figures are higher in the last places than those
 BEST = "best of all"
 # The runs of rows in a command.
 _NAMED = re.compile(r"\{([^{}]+)\}")
-# What a table says of itself where nothing was chosen.
-NOWHERE = "nowhere"
+# What a table says of itself where no row was chosen.
+NOWHERE, HELD_OUT = "nowhere", "held out"
 FIXED = """Nothing was chosen here. Systems have their usual settings, and fusions the forms that the tables
 above had before this collection was ranked for the first time."""
+TUNED = """Rows that are *tuned* are fusions by [`irtoolkit tune`](../how-to/rerank-fuse.md#tune-a-fusion): the weights for the
+queries of a book are those that are best on the other books. All others have settings that other tables chose."""
 
 
 def page() -> str:
@@ -74,7 +76,7 @@ def page() -> str:
     sections = [
         _section(found, rows[name].get("remark", ""))
         + _trained(name)
-        + (_on_gpu() if name == ON_GPU else "")
+        + (_on_gpu() + unseen_tables.sites() if name == ON_GPU else "")
         + (_failures(missed[name]) if name in missed else "")
         for name, found in kept.items()
     ]
@@ -126,6 +128,8 @@ def _queries(found: dict[str, Any]) -> str:
     told = f"Reported on `{found['report']}`, {queries['report']} queries"
     if choose == NOWHERE:
         return f"{told}. {FIXED}"
+    if choose == HELD_OUT:
+        return f"{told}. {TUNED}"
     if choose == "the other fold":
         return f"{told}; chosen on the other fold."
     return f"{told}; chosen on `{choose}`, {queries['choose']} queries."
@@ -209,7 +213,7 @@ def _parts(found: dict[str, Any]) -> dict[str, Any]:
 
 
 def _tried(found: dict[str, Any]) -> str:
-    if found["choose"] == NOWHERE:
+    if found["choose"] in (NOWHERE, HELD_OUT):
         return ""
     folds = found["choose"] == "the other fold"
     lines = []
