@@ -23,7 +23,7 @@ NAMED = re.compile(r"\{([^{}]+)\}")
 # What a command is given beside the runs of other rows: the dataset, the run that it writes, and what
 # the row has learned.
 _GIVEN = {"data", "out", "learned", "model"}
-FOLDS, NOWHERE = "folds", "nowhere"
+FOLDS, NOWHERE, HELD_OUT = "folds", "nowhere", "held out"
 # The key of a table that has the rows of another one.
 _SAME = "rows_of"
 
@@ -71,7 +71,7 @@ class Table(Record):
         title: shown.
         report: the dataset that is reported on.
         choose: the dataset where choices are made; "folds" for the other folds of the same,
-            "nowhere" where nothing is chosen.
+            "nowhere" where nothing is chosen; "held out" where rows that `tune` are held out themselves.
         measures: shown; the first is what choices and tests go by.
         baselines: names of the rows that the others are tested against.
         goals: what was set out to be reached, by measure.
@@ -103,7 +103,7 @@ class Table(Record):
     @property
     def chooses(self) -> bool:
         """Whether rows are chosen among others."""
-        return self.choose != NOWHERE
+        return self.choose not in (NOWHERE, HELD_OUT)
 
 
 def read_tables(path: Path) -> dict[str, Table]:
@@ -185,7 +185,9 @@ def take(table: Table, folder: Path) -> list[str]:
     Raises:
         SystemExit: there is no run of a row, a run of one split alone, or one of another dataset.
     """
-    splits = [data for data in (table.report, table.choose) if data not in (FOLDS, NOWHERE)]
+    splits = [
+        data for data in (table.report, table.choose) if data not in (FOLDS, NOWHERE, HELD_OUT)
+    ]
     taken = []
     for row in table.rows:
         kept = [_kept(data, row) for data in splits]

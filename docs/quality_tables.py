@@ -151,6 +151,8 @@ def _figures(found: dict[str, Any]) -> str:
 
 
 def _shown(measure: str, value: float) -> str:
+    if np.isinf(value):  # the rank of a document that a run does not list
+        return "–"
     return f"{value:.1f}" if "Rank" in measure else f"{100 * value:.1f}"
 
 
