@@ -109,6 +109,8 @@ function show(collection, answer) {
   find("#welcome").hidden = true;
   find("#results").hidden = false;
   find("#asked").textContent = answer.query;
+  // On paper nothing else names the book.
+  find("#asked").dataset.book = [collection.books.length === 1 && collection.books[0].author, collection.title].filter(Boolean).join(", ");
   document.title = `${answer.query.slice(0, 80)} · ${collection.title}`;
   find("#strips").replaceChildren(...strips(collection, answer.answers));
   quality(collection, answer);

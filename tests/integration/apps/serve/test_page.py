@@ -342,6 +342,20 @@ def test_books_of_one_title_are_told_apart_by_their_files(
     assert names == ["The Lamp Keeper (first.txt)", "The Lamp Keeper (second.txt)"]
 
 
+def test_a_printed_page_names_the_book(page: chromium.Page, address: str, tmp_path: Path) -> None:
+    path = tmp_path / "lamp.txt"
+    path.write_text(BOOK, "utf-8")
+    start(page, address)
+    add(page, path)
+    ask(page, "burned the chairs")
+    after = "getComputedStyle(document.querySelector('#asked'), '::after').content"
+    assert page.run(after) == "none"
+    page.call("Emulation.setEmulatedMedia", media="print")
+    assert "The Lamp Keeper" in page.run(after)
+    page.call("Emulation.setEmulatedMedia", media="")
+    page.media(prefers_reduced_motion="reduce")
+
+
 def test_a_withdrawn_judgment_is_gone_from_all_passages_at_once(
     page: chromium.Page, address: str, write: Any
 ) -> None:
