@@ -2,33 +2,29 @@
 
 from __future__ import annotations
 
-import base64
 import json
 import os
 import select
 import shutil
+import socket
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pytest
 
-from tests.waiting import PATIENCE
+from tests.waiting import PATIENCE, wait_for
 
 ROOT = Path(__file__).parents[1]
 
 NAMES = (
-    "chromium",
-    "chromium-browser",
-    "google-chrome",
-    "google-chrome-stable",
-    "chrome",
-    "chromium-headless-shell",
-    "headless_shell",
-)
+    "chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome",
+    "chromium-headless-shell", "headless_shell",
+)  # fmt: skip
 
 
 def find() -> str | None:
@@ -168,11 +164,6 @@ class Page:
             deviceScaleFactor=2 if phone else 1, mobile=phone,
         )  # fmt: skip
 
-    def screenshot(self, path: Path, whole: bool = True) -> None:
-        """Writes what the page looks like, as PNG."""
-        shot = self.call("Page.captureScreenshot", captureBeyondViewport=whole)
-        path.write_bytes(base64.b64decode(shot["data"]))
-
     def faults(self) -> list[Any]:
         """What axe-core finds wrong: [impact, rule, element] for each; skips the test where it is missing."""
         named = os.environ.get("IRTOOLKIT_AXE")
@@ -187,10 +178,49 @@ class Page:
         found: list[Any] = json.loads(self.until("window.found"))
         return found
 
-    def pdf(self) -> bytes:
-        """The page as it is printed."""
-        printed = self.call("Page.printToPDF", printBackground=True, preferCSSPageSize=True)
-        return base64.b64decode(printed["data"])
+    def assert_quiet(self, address: str) -> None:
+        """Asserts that nothing was logged, thrown or asked of another server."""
+        assert self.problems == []
+        assert [url for url in self.requests if not url.startswith((address, "blob:"))] == []
+
+    def fetched(self, path: str, body: Any = None, **headers: str) -> str:
+        """What the page itself gets from its server; a body is sent as JSON."""
+        settings: dict[str, Any] = {}
+        if body is not None:
+            sent = {"Content-Type": "application/json", **headers}
+            settings = {"method": "POST", "body": json.dumps(body), "headers": sent}
+        self.run(
+            f"window.got = null; fetch({json.dumps(path)}, {json.dumps(settings)})"
+            ".then(a => a.text()).then(t => window.got = t); 1"
+        )
+        return str(self.until("window.got"))
+
+    def assert_tab_reaches(self, controls: str, outlined: str = "e") -> None:
+        """Asserts that the Tab key reaches every visible control, and that each shows it.
+
+        Args:
+            controls: their selector.
+            outlined: the element with the outline, of the control `e`.
+        """
+        self.run("document.activeElement.blur(); window.scrollTo(0, 0)")
+        wanted = self.run(
+            f"[...document.querySelectorAll('{controls}')].filter(e =>"
+            " e.tabIndex >= 0 && !e.disabled && e.checkVisibility()).length"
+        )
+        focused = (
+            "(() => {const e = document.activeElement; window.tabs ??= []; if (!tabs.includes(e))"
+            f" tabs.push(e); const s = getComputedStyle({outlined}); return [tabs.indexOf(e),"
+            " e.outerHTML.slice(0, 60), s.outlineStyle !== 'none' && parseFloat(s.outlineWidth) >= 2]"
+            ".join()})()"
+        )
+        seen = set()
+        # Between the last and the first the focus is on nothing.
+        for _ in range(wanted + 1):
+            self.press("Tab")
+            seen.add(self.run(focused))
+        seen = {one for one in seen if "<body" not in one}
+        assert len(seen) == wanted
+        assert [one for one in seen if not one.endswith("true")] == []
 
     def _next(self) -> dict[str, Any]:
         while b"\0" not in self._rest:
@@ -243,3 +273,30 @@ def browsing(browser: str, profile: Path) -> Iterator[Page]:
             process.wait()
         os.close(read_answers)
         os.close(write_commands)
+
+
+@contextmanager
+def opened(folder: Path) -> Iterator[Page]:
+    """The page of a browser whose profile is in a folder; skips the test where there is none."""
+    browser = find()
+    if browser is None:
+        pytest.skip("no Chromium on the PATH or in IRTOOLKIT_CHROMIUM")
+    with browsing(browser, folder) as page:
+        page.media(prefers_reduced_motion="reduce")
+        yield page
+
+
+@contextmanager
+def serving(application: Callable[[int], Any]) -> Iterator[str]:
+    """The address of an application, which is made for a port."""
+    import uvicorn
+
+    place = socket.create_server(("127.0.0.1", 0))
+    port = place.getsockname()[1]
+    server = uvicorn.Server(uvicorn.Config(application(port), log_level="error"))
+    thread = Thread(target=server.run, kwargs={"sockets": [place]})
+    thread.start()
+    wait_for(lambda: server.started)
+    yield f"http://127.0.0.1:{port}"
+    server.should_exit = True
+    thread.join()

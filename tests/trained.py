@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from irtoolkit.training.checkpoints import StageFolder
 from irtoolkit.training.model_paths import RECORD
 from irtoolkit.training.recipes import Recipe
 from irtoolkit.training.trainer import TrainedModel, train
@@ -77,6 +80,22 @@ def assert_shared(one: Path, several: Path, skipped: int = 0) -> None:
         # The gradient of a key's bias is zero but for rounding, and of that Adam makes whole steps.
         if not name.endswith("key.bias"):
             np.testing.assert_allclose(second[name], values, atol=2e-4, err_msg=name)
+
+
+@contextmanager
+def interrupted(step: int) -> Iterator[None]:
+    """Interrupts the training within, once its checkpoint of a step is complete."""
+    complete = StageFolder.complete
+
+    def stopped(self: StageFolder, at: int, state: dict[str, Any]) -> None:
+        complete(self, at, state)
+        if at == step:
+            raise KeyboardInterrupt
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(StageFolder, "complete", stopped)
+        with pytest.raises(KeyboardInterrupt):
+            yield
 
 
 class Trainer:

@@ -14,9 +14,9 @@ import pytest
 from irtoolkit.base.errors import InputError
 from irtoolkit.models import loading
 from irtoolkit.training.base_model import segment_separator
-from irtoolkit.training.checkpoints import StageFolder
 from irtoolkit.training.trainer import train
 from tests import planted
+from tests.trained import interrupted, same
 
 
 @pytest.fixture
@@ -85,9 +85,7 @@ def test_the_words_of_all_stages_are_known(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("start", ["lstm", *STARTS])
-def test_who_is_interrupted_goes_on_to_the_same_weights(
-    start: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_who_is_interrupted_goes_on_to_the_same_weights(start: str, tmp_path: Path) -> None:
     data, test = planted.task(topics=4, asked=6)
     loss = "in-batch" if start == "lstm" else "every"
     made = planted.recipe(data, start, test, width=8, pooling="own", loss=loss, batch=6, epochs=2)
@@ -95,20 +93,10 @@ def test_who_is_interrupted_goes_on_to_the_same_weights(
         made = replace(made, stages=(made.stages[0], replace(made.stages[0], frozen="documents")))
     how: dict[str, Any] = {"device": "cpu", "save_every": 2}
     whole = train(made, tmp_path / "whole", **how).folder
-    original, sealed = StageFolder.complete, []
-
-    def killed(self: StageFolder, step: int, state: dict[str, Any]) -> None:
-        original(self, step, state)
-        sealed.append(step)
-        if len(sealed) == 3:
-            raise KeyboardInterrupt
-
-    monkeypatch.setattr(StageFolder, "complete", killed)
-    with pytest.raises(KeyboardInterrupt):
+    with interrupted(6):
         train(made, tmp_path / "cut", **how)
     cut = train(made, tmp_path / "cut", **how).folder
-    for path in whole.rglob("*.safetensors"):
-        assert path.read_bytes() == (cut / path.relative_to(whole)).read_bytes()
+    assert same(whole, cut)
 
 
 def test_other_word_vectors_are_another_training(

@@ -23,12 +23,11 @@ from irtoolkit.engines.choose import engine
 from irtoolkit.engines.work import WorkerKilledError
 from irtoolkit.ranking.produce import produce
 from irtoolkit.ranking.systems import System
-from irtoolkit.training.checkpoints import StageFolder
 from irtoolkit.training.ranks import train_with
 from irtoolkit.training.recipe_files import find_recipe
 from irtoolkit.training.trainer import train
 from tests import planted
-from tests.trained import assert_shared, losses, recipe_file, same, weights
+from tests.trained import assert_shared, interrupted, losses, recipe_file, same, weights
 from tests.waiting import wait_for
 
 # Of a loss in a checkpoint: only the training that resumes from it has it in its record.
@@ -182,24 +181,13 @@ def test_adapters_learn_and_are_merged_into_a_model_that_any_command_loads(
     assert np.mean(right) == pytest.approx(evaluated, abs=1e-6)
 
 
-def test_training_of_adapters_resumes_to_the_same_weights(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_training_of_adapters_resumes_to_the_same_weights(tmp_path: Path) -> None:
     data, test = planted.task(topics=6, asked=6)
     start = planted.start(tmp_path / "start", hidden_dropout_prob=0.1)
     made = planted.recipe(data, start, test, lora=2, lora_dropout=0.1, batch=6, epochs=2, every=2)
     whole = train(made, tmp_path / "whole", device="cpu", save_every=3)
-    original = StageFolder.complete
-
-    def interrupted(self: StageFolder, step: int, state: dict[str, Any]) -> None:
-        original(self, step, state)
-        if step == 6:
-            raise KeyboardInterrupt
-
-    with monkeypatch.context() as patched:
-        patched.setattr(StageFolder, "complete", interrupted)
-        with pytest.raises(KeyboardInterrupt):
-            train(made, tmp_path / "cut", device="cpu", save_every=3)
+    with interrupted(6):
+        train(made, tmp_path / "cut", device="cpu", save_every=3)
     names = weights(tmp_path / "cut.training" / "stage-1" / "checkpoint-6")
     assert names
     assert all("lora_" in name for name in names)

@@ -16,7 +16,7 @@ from irtoolkit.runs import Run
 from irtoolkit.training.recipes import Recipe
 from irtoolkit.training.trainer import train
 from tests import planted, tiny
-from tests.trained import same
+from tests.trained import interrupted, same
 
 
 @pytest.fixture(autouse=True)
@@ -99,25 +99,12 @@ def rows(run: Run) -> list[tuple[str, str, float]]:
     return [(row.query_id, row.doc_id, row.score) for row in run]
 
 
-def test_a_training_that_was_killed_resumes(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_training_that_was_killed_resumes(tmp_path: Path) -> None:
     recipe = mapped(tmp_path, epochs=4)
     whole = train(recipe, tmp_path / "whole", device="cpu", save_every=5)
 
-    from irtoolkit.training.monitor import TrainingMonitor
-
-    save, count = TrainingMonitor.on_save, iter(range(99))
-
-    def die(self: Any, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
-        save(self, args, state, control, **kwargs)
-        if next(count) == 2:
-            raise KeyboardInterrupt
-
-    with monkeypatch.context() as patch:
-        patch.setattr(TrainingMonitor, "on_save", die)
-        with pytest.raises(KeyboardInterrupt):
-            train(recipe, tmp_path / "again", device="cpu", save_every=5)
+    with interrupted(15):
+        train(recipe, tmp_path / "again", device="cpu", save_every=5)
     again = train(recipe, tmp_path / "again", device="cpu", save_every=5)
     assert same(whole.folder, again.folder)
     assert figures(whole) == figures(again)

@@ -34,7 +34,7 @@ from irtoolkit.training.recipes import Recipe, Stage
 from irtoolkit.training.trainer import TrainedModel, train
 from tests import planted
 from tests.conftest import ALL
-from tests.trained import same
+from tests.trained import interrupted, same
 
 
 def figures(trained: Any) -> list[dict[str, float]]:
@@ -222,24 +222,13 @@ def test_who_is_killed_goes_on_to_the_same_weights(
     assert [s["evaluations"] for s in told[0]] == [s["evaluations"] for s in told[1]]
 
 
-def test_a_half_written_checkpoint_is_passed_over(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_half_written_checkpoint_is_passed_over(tmp_path: Path) -> None:
     data, test = planted.task(topics=6, asked=6)
     made = planted.recipe(data, planted.start(tmp_path / "start"), test, batch=6, epochs=2, every=2)
     how: dict[str, Any] = {"device": "cpu", "save_every": 3}
     whole = train(made, tmp_path / "whole", **how)
-    original = StageFolder.complete
-
-    def killed(self: StageFolder, step: int, state: dict[str, Any]) -> None:
-        original(self, step, state)
-        if step == 6:
-            raise KeyboardInterrupt
-
-    with monkeypatch.context() as patched:
-        patched.setattr(StageFolder, "complete", killed)
-        with pytest.raises(KeyboardInterrupt):
-            train(made, tmp_path / "cut", **how)
+    with interrupted(6):
+        train(made, tmp_path / "cut", **how)
     place = tmp_path / "cut.training" / "stage-1"
     half = place / "checkpoint-99999"
     shutil.copytree(place / "checkpoint-6", half)

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import json
-import socket
 from collections.abc import Iterator
 from pathlib import Path
-from threading import Thread
 from typing import Any
 
 import pytest
-import uvicorn
 
 import irtoolkit as ir
 from irtoolkit.apps.annotate.app import application
@@ -40,25 +37,14 @@ def session(folder: Path, annotator: str = "ann") -> Session:
 @pytest.fixture
 def address(tmp_path: Path) -> Iterator[str]:
     """A server of one annotator."""
-    place = socket.create_server(("127.0.0.1", 0))
-    port = place.getsockname()[1]
-    app = application(session(tmp_path), Access.local(port))
-    server = uvicorn.Server(uvicorn.Config(app, log_level="error"))
-    thread = Thread(target=server.run, kwargs={"sockets": [place]})
-    thread.start()
-    wait_for(lambda: server.started)
-    yield f"http://127.0.0.1:{port}"
-    server.should_exit = True
-    thread.join()
+    made = session(tmp_path)
+    with chromium.serving(lambda port: application(made, Access.local(port))) as found:
+        yield found
 
 
 @pytest.fixture(scope="module")
 def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[chromium.Page]:
-    browser = chromium.find()
-    if browser is None:
-        pytest.skip("no Chromium on the PATH or in IRTOOLKIT_CHROMIUM")
-    with chromium.browsing(browser, tmp_path_factory.mktemp("profile")) as made:
-        made.media(prefers_reduced_motion="reduce")
+    with chromium.opened(tmp_path_factory.mktemp("profile")) as made:
         yield made
 
 
@@ -96,12 +82,6 @@ def text(page: chromium.Page, selector: str) -> str:
 def kept(folder: Path) -> dict[str, dict[str, int]]:
     path = folder / "ann.qrels"
     return Qrels.read(path).as_dict() if path.exists() else {}
-
-
-def quiet(page: chromium.Page, address: str) -> None:
-    """Nothing was logged, thrown or asked of another server."""
-    assert page.problems == []
-    assert [url for url in page.requests if not url.startswith(address)] == []
 
 
 def test_the_whole_path_with_keys_only(page: chromium.Page, address: str, tmp_path: Path) -> None:
@@ -143,7 +123,7 @@ def test_the_whole_path_with_keys_only(page: chromium.Page, address: str, tmp_pa
     page.press("k")
     press(page, "x", "Document 3: withdrawn.")
     assert text(page, "#so-far-text") == "7 of 8 judged"
-    quiet(page, address)
+    page.assert_quiet(address)
 
 
 def test_a_page_that_is_loaded_again_continues_and_undoes(
@@ -181,11 +161,7 @@ def test_another_tab_loses_nothing(page: chromium.Page, address: str, tmp_path: 
 
 
 def fetched(page: chromium.Page, path: str, body: Any = None, key: str = "") -> Any:
-    """What the page itself gets from the server."""
-    headers = {"Content-Type": "application/json", "X-Session": key}
-    settings = {} if body is None else {"method": "POST", "body": json.dumps(body), "headers": headers}  # fmt: skip
-    page.run(f"window.got = null; fetch({json.dumps(path)}, {json.dumps(settings)}).then(a => a.text()).then(t => window.got = t); 1")  # fmt: skip
-    return json.loads(page.until("window.got"))
+    return json.loads(page.fetched(path, body, **{"X-Session": key}))
 
 
 def test_a_server_that_is_gone_is_said_and_the_document_stays_unjudged(
@@ -236,7 +212,7 @@ def test_the_list_is_judged_with_the_same_keys(
     order = session(tmp_path).pool.order("q1", "ann")
     assert kept(tmp_path) == {"q1": {order[0]: 2, order[3]: 0}}
     assert at(page) == "#1/2"
-    quiet(page, address)
+    page.assert_quiet(address)
 
 
 def test_nothing_that_is_written_is_executed_and_scripts_have_their_direction(
@@ -255,7 +231,7 @@ def test_nothing_that_is_written_is_executed_and_scripts_have_their_direction(
     directions = dict(found)
     assert directions[ARABIC[:8]] == "rtl"
     assert directions[CHINESE[:8]] == "ltr"
-    quiet(page, address)
+    page.assert_quiet(address)
 
 
 @pytest.mark.parametrize(
@@ -278,7 +254,7 @@ def test_it_fits_and_axe_finds_no_fault(
         # The grades are on the screen wherever a long document is read.
         page.run("window.scrollTo(0, document.documentElement.scrollHeight / 2)")
         assert page.run("(() => {const b = document.querySelector('#grades').getBoundingClientRect(); return b.top >= 0 && b.bottom <= innerHeight})()")  # fmt: skip
-    quiet(page, address)
+    page.assert_quiet(address)
     assert page.faults() == []
 
 
@@ -312,21 +288,4 @@ def test_query_and_document_share_the_height(
 def test_every_control_is_reached_by_tab_and_shows_it(page: chromium.Page, address: str) -> None:
     start(page, address)
     press(page, "1", "Document 1: 1 is kept.")
-    page.run("document.activeElement.blur(); window.scrollTo(0, 0)")
-    wanted = page.run(
-        "[...document.querySelectorAll('a[href], button, input, [tabindex=\"0\"]')].filter(e =>"
-        " e.tabIndex >= 0 && !e.disabled && e.checkVisibility()).length"
-    )
-    seen = set()
-    for _ in range(wanted + 1):
-        page.press("Tab")
-        seen.add(
-            page.run(
-                "(() => {const e = document.activeElement; window.tabs ??= []; if (!tabs.includes(e)) tabs.push(e);"
-                " const s = getComputedStyle(e); return [tabs.indexOf(e), e.outerHTML.slice(0, 60),"
-                " s.outlineStyle !== 'none' && parseFloat(s.outlineWidth) >= 2].join()})()"
-            )
-        )
-    seen = {one for one in seen if "<body" not in one}
-    assert len(seen) == wanted
-    assert [one for one in seen if not one.endswith("true")] == []
+    page.assert_tab_reaches('a[href], button, input, [tabindex="0"]')

@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import json
-import os
-import socket
 from collections.abc import Iterator
 from pathlib import Path
-from threading import Thread
 from typing import Any
 
 import pytest
-import uvicorn
 
 from irtoolkit.apps.serve.app import application
 from irtoolkit.apps.serve.library import Library
 from irtoolkit.apps.web.guard import Access
 from tests import chromium
-from tests.conftest import ROOT
 from tests.integration.apps.serve.test_api import BOOK
 from tests.waiting import wait_for
 
@@ -25,36 +20,18 @@ HOSTILE = "<img src=x onerror=alert(1)><script>alert(2)</script>"
 SIZES = ((360, 740, True), (768, 1024, False), (1440, 900, False))
 
 
-def axe() -> Path | None:
-    """axe-core, from npm."""
-    named = os.environ.get("IRTOOLKIT_AXE")
-    known = [Path(named)] if named else [ROOT / "node_modules" / "axe-core" / "axe.min.js"]
-    return next((path for path in known if path.is_file()), None)
-
-
 @pytest.fixture
 def address(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """A server of words alone."""
     monkeypatch.setenv("IRTOOLKIT_CACHE", str(tmp_path / "cache"))
-    place = socket.create_server(("127.0.0.1", 0))
-    port = place.getsockname()[1]
-    app = application(Library(tmp_path / "library", None), Access.local(port))
-    server = uvicorn.Server(uvicorn.Config(app, log_level="error"))
-    thread = Thread(target=server.run, kwargs={"sockets": [place]})
-    thread.start()
-    wait_for(lambda: server.started)
-    yield f"http://127.0.0.1:{port}"
-    server.should_exit = True
-    thread.join()
+    library = Library(tmp_path / "library", None)
+    with chromium.serving(lambda port: application(library, Access.local(port))) as made:
+        yield made
 
 
 @pytest.fixture(scope="module")
 def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[chromium.Page]:
-    browser = chromium.find()
-    if browser is None:
-        pytest.skip("no Chromium on the PATH or in IRTOOLKIT_CHROMIUM")
-    with chromium.browsing(browser, tmp_path_factory.mktemp("profile")) as made:
-        made.media(prefers_reduced_motion="reduce")
+    with chromium.opened(tmp_path_factory.mktemp("profile")) as made:
         yield made
 
 
@@ -79,12 +56,6 @@ def ask(page: chromium.Page, text: str) -> None:
         "document.querySelector('.hit') && document.querySelector('#asked').textContent"
         f" === {json.dumps(text)}"
     )
-
-
-def quiet(page: chromium.Page, address: str) -> None:
-    """Nothing was logged, thrown or asked of another server."""
-    assert page.problems == []
-    assert [url for url in page.requests if not url.startswith((address, "blob:"))] == []
 
 
 def test_the_whole_path_with_keys_only(
@@ -117,23 +88,16 @@ def test_the_whole_path_with_keys_only(
     assert page.run("document.querySelector('#words-1 .where').textContent").startswith("CHAPTER II \u00b7 sentence 2")  # fmt: skip
     assert page.run("document.querySelector('.strip a').style.left") == "60%"
     qrels = tmp_path / "page.qrels"
-    qrels.write_text(fetched(page, "/judgments/qrels"))
+    qrels.write_text(page.fetched("/judgments/qrels"))
     run = tmp_path / "page.run"
-    run.write_text(fetched(page, "/search", {
+    run.write_text(page.fetched("/search", {
         "collection": page.run("document.querySelector('.book').dataset.id"),
         "query": "She burned the chairs, for [quote]", "length": 1, "format": "trec",
     }))  # fmt: skip
     scored = irtoolkit("eval", qrels, run, "-m", "RR@20")
     assert scored.status == 0, scored.err
     assert "1.0000" in scored.out
-    quiet(page, address)
-
-
-def fetched(page: chromium.Page, path: str, body: Any = None) -> str:
-    """What the page itself gets from the server."""
-    settings = {} if body is None else {"method": "POST", "body": json.dumps(body), "headers": {"Content-Type": "application/json"}}  # fmt: skip
-    page.run(f"window.got = null; fetch({json.dumps(path)}, {json.dumps(settings)}).then(a => a.text()).then(t => window.got = t); 1")  # fmt: skip
-    return str(page.until("window.got"))
+    page.assert_quiet(address)
 
 
 def test_every_control_is_reached_by_tab_and_shows_it(
@@ -142,25 +106,10 @@ def test_every_control_is_reached_by_tab_and_shows_it(
     start(page, address)
     add(page, write("lamp.txt", BOOK))
     ask(page, "the lamp")
-    page.run("document.activeElement.blur(); window.scrollTo(0, 0)")
-    wanted = page.run(
-        "[...document.querySelectorAll('a[href], button, input, textarea, summary')].filter(e =>"
-        " e.tabIndex >= 0 && !e.disabled && e.checkVisibility()).length"
+    page.assert_tab_reaches(
+        "a[href], button, input, textarea, summary",
+        "e.id === 'file' ? e.previousElementSibling : e",
     )
-    seen = set()
-    # Between the last and the first the focus is on nothing.
-    for _ in range(wanted + 1):
-        page.press("Tab")
-        seen.add(
-            page.run(
-                "(() => {const e = document.activeElement; window.tabs ??= []; if (!tabs.includes(e)) tabs.push(e);"
-                " const s = getComputedStyle(e.id === 'file' ? e.previousElementSibling : e);"
-                " return [tabs.indexOf(e), e.outerHTML.slice(0, 60), s.outlineStyle !== 'none' && parseFloat(s.outlineWidth) >= 2].join()})()"
-            )
-        )
-    seen = {one for one in seen if "<body" not in one}
-    assert len(seen) == wanted
-    assert [one for one in seen if not one.endswith("true")] == []
 
 
 @pytest.mark.parametrize(
@@ -178,16 +127,11 @@ def test_it_fits_and_axe_finds_no_fault(
     assert page.run("document.documentElement.scrollWidth") <= size[0]
     clipped = page.run("[...document.querySelectorAll('button, .where, h1, h2, h3, .book')].filter(e => e.checkVisibility() && e.clientWidth > 1 && e.scrollWidth > e.clientWidth + 1).map(e => e.outerHTML)")  # fmt: skip
     assert clipped == []
-    quiet(page, address)
-    script = axe()
-    if script is None:
-        pytest.skip("no axe-core: npm install axe-core, or IRTOOLKIT_AXE=axe.min.js")
-    page.run(script.read_text("utf-8") + "; 1")
+    page.assert_quiet(address)
     # With what is folded, and a passage that was judged.
     page.run("document.querySelector('#options').open = true; document.querySelector('.hit .no').click(); 1")  # fmt: skip
     page.until("document.querySelector('.judged-no')")
-    page.run("window.found = null; axe.run().then(r => window.found = JSON.stringify(r.violations.map(v => [v.impact, v.id, v.nodes[0].html]))); 1")  # fmt: skip
-    assert json.loads(page.until("window.found")) == []
+    assert page.faults() == []
 
 
 @pytest.mark.parametrize("size", [SIZES[0], SIZES[2]], ids=lambda size: str(size[0]))
@@ -251,7 +195,7 @@ def test_a_search_is_in_the_address_and_opens_again(
     page.until("document.querySelector('#asked').textContent === 'a ship & the oil?'")
     assert page.run("[document.querySelector('#length').value, document.querySelector('#depth').value]") == ["2", "3"]  # fmt: skip
     assert page.run("location.href") == kept
-    quiet(page, address)
+    page.assert_quiet(address)
     page.open(f"{address}/?q=lamp&book=gone-12345678")
     said = page.until("document.querySelector('#alert').textContent")
     assert said == "The book of this address is not on the shelf."
@@ -270,7 +214,7 @@ def test_enter_searches_and_with_shift_begins_a_line(
     page.press("Enter")
     page.until("document.querySelector('.hit')")
     assert page.run("document.querySelector('#query').value") == "the chairs\nburned"
-    quiet(page, address)
+    page.assert_quiet(address)
 
 
 def test_a_bookmark_is_named_by_query_and_book_and_back_leads_to_the_start(
@@ -372,7 +316,7 @@ def test_a_withdrawn_judgment_is_gone_from_all_passages_at_once(
     page.until(f"{pressed} === 2")
     page.run("document.querySelector('.yes[aria-pressed=true]').click()")
     page.until(f"{pressed} === 0")
-    assert fetched(page, "/judgments/table").count("\n") == 1
+    assert page.fetched("/judgments/table").count("\n") == 1
 
 
 def test_where_words_find_nothing_meaning_is_offered(
@@ -397,7 +341,7 @@ def test_nothing_that_is_written_is_executed(page: chromium.Page, address: str, 
     assert page.run("document.querySelectorAll('main img, main script, aside img').length") == 0
     assert HOSTILE in page.run("document.querySelector('.book .name').textContent")
     assert HOSTILE in page.run("document.querySelector('.own').textContent")
-    quiet(page, address)
+    page.assert_quiet(address)
 
 
 def test_what_is_refused_is_said(page: chromium.Page, address: str, write: Any) -> None:
@@ -420,4 +364,4 @@ def test_an_example_is_a_search(page: chromium.Page, address: str, write: Any) -
     page.until(f"document.querySelector('#asked').textContent === {json.dumps(example)}")
     assert page.run("document.querySelector('#query').value") == example
     assert not page.run("document.querySelector('#welcome').checkVisibility()")
-    quiet(page, address)
+    page.assert_quiet(address)
