@@ -14,7 +14,7 @@ from irtoolkit.base.spans import Span
 from irtoolkit.datasets.cache import cache_home
 from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.datasets.novels import Novel
-from irtoolkit.ranking.book_ranking import BookScores, best_passages, by_meaning, standardised
+from irtoolkit.ranking.book_ranking import PassageScores, best_passages, by_meaning, standardised
 from irtoolkit.ranking.book_system import Around, BookSystem
 from irtoolkit.ranking.book_words import BookWords
 
@@ -153,7 +153,7 @@ def ranks(
 
 def _scores(
     systems: Sequence[Tried], words: Mapping[Around, BookWords], text: str, similar: Floats
-) -> Iterator[tuple[Tried, BookScores]]:
+) -> Iterator[tuple[Tried, PassageScores]]:
     kept: dict[Any, Any] = {}
 
     def once(key: Any, make: Any) -> Any:
@@ -180,18 +180,20 @@ def _scores(
         yield one, _fused(one, worded, meant)
 
 
-def _fused(one: Tried, by_words: tuple[Floats, Any], meant: Floats) -> BookScores:
+def _fused(one: Tried, by_words: tuple[Floats, Any], meant: Floats) -> PassageScores:
     worded, is_hit = by_words
     if one.kind == "words":
-        return BookScores(worded, {}, is_hit)
+        return PassageScores(worded, {}, is_hit)
     every = np.ones(len(meant), bool)
     if one.kind == "meaning":
-        return BookScores(meant, {}, every)
+        return PassageScores(meant, {}, every)
     if one.kind == "rrf":
         listed, other = (1 / (_RRF + 1 + _places(part)) for part in (worded, meant))
-        return BookScores((worded > 0) * listed + other, {}, every)
+        return PassageScores((worded > 0) * listed + other, {}, every)
     share = one.how.meaning
-    return BookScores((1 - share) * standardised(worded) + share * standardised(meant), {}, every)
+    return PassageScores(
+        (1 - share) * standardised(worded) + share * standardised(meant), {}, every
+    )
 
 
 def _places(scores: Floats) -> Floats:

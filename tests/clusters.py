@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from irtoolkit.engines.ray_patience import patient_start
+from irtoolkit.engines.node import patient_start
 
 # Bytes of objects that a node holds: enough for these tests, where many clusters may run at once.
 OBJECTS = 80 << 20

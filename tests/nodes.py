@@ -17,7 +17,7 @@ from tests.clusters import OBJECTS
 NAME = "other-node"
 # What `ray` does, where a node may take as long as it needs to start.
 RAY = """
-from irtoolkit.engines.ray_patience import patient_start
+from irtoolkit.engines.node import patient_start
 from ray.scripts.scripts import main
 
 with patient_start():

@@ -17,7 +17,7 @@ from typing import Any
 from irtoolkit.base.ending import Ended
 from irtoolkit.base.errors import InputError, needs_extra
 from irtoolkit.base.streams import unheard
-from irtoolkit.engines.ray_patience import LATE, patient_start
+from irtoolkit.engines.node import LATE, patient_start
 
 # Seconds that a head may take to answer.
 _PATIENCE = 10.0

@@ -42,7 +42,7 @@ def delete(folder: Path, doc_ids: Sequence[str]) -> Manifest:
         InputError: a document that never was in the index; nothing is deleted then.
     """
     manifest = _settled(folder)
-    shards = opened(folder, manifest)
+    shards = opened(folder, manifest.shards)
     places: dict[int, list[int]] = {}
     for doc_id in dict.fromkeys(doc_ids):
         location = find(shards, doc_id)
@@ -76,7 +76,7 @@ def merge(
         arrays: writes the arrays of the one shard, given the new numbers of each shard's documents.
     """
     manifest = _settled(folder)
-    shards = opened(folder, manifest)
+    shards = opened(folder, manifest.shards)
     if len(shards) == 1 and not len(shards[0].deleted):
         return manifest
     half = begun(folder)

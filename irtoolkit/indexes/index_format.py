@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import Any, ClassVar
+from pathlib import Path
+from typing import Any, ClassVar, Protocol
 
 from irtoolkit.base.ids import Ints, Segments, distinct_numbers, id_array
 from irtoolkit.indexes.sharded import ShardSet
@@ -96,6 +97,57 @@ class Searcher(ABC):
             for query, docs, row in zip(query_ids, targets, ranks, strict=True)
         }
         return {query: ranked for query, ranked in located.items() if ranked}
+
+
+class ShardWriter(Protocol):
+    """Writes the arrays of a shard as documents come.
+
+    Attributes:
+        bytes: that it has taken in.
+    """
+
+    @property
+    def bytes(self) -> int: ...
+    def add(self, *arrays: Any) -> None: ...
+    def close(self) -> None: ...
+
+
+class EncodedMaker:
+    """Makes shards of documents that a model encodes; a `ShardMaker`.
+
+    Args:
+        encode: gives of texts the arrays that a writer takes.
+        open_writer: gives the writer of a shard in a folder.
+        memory: bytes that a shard may take while it is made.
+        finish: is called with the folder of a shard whose arrays are written.
+    """
+
+    def __init__(
+        self,
+        encode: Callable[[Sequence[Segments]], Iterable[Any]],
+        open_writer: Callable[[Path], ShardWriter],
+        memory: int,
+        finish: Callable[[Path], object] = lambda folder: None,
+    ) -> None:
+        self._encode, self._open_writer = encode, open_writer
+        self._memory, self._finish = memory, finish
+
+    def begin(self, folder: Path) -> None:
+        """Begins a shard in a folder."""
+        self._folder, self._writer = folder, self._open_writer(folder)
+
+    def add(self, texts: Sequence[Segments]) -> None:
+        """Takes in the texts of the next documents."""
+        self._writer.add(*self._encode(texts))
+
+    def is_full(self) -> bool:
+        """Returns whether the shard takes as much memory as it may."""
+        return self._writer.bytes >= self._memory
+
+    def end(self) -> None:
+        """Writes the arrays of the shard."""
+        self._writer.close()
+        self._finish(self._folder)
 
 
 class IndexFormat(ABC):

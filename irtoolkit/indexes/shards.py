@@ -66,20 +66,19 @@ class OpenShard(NamedTuple):
             )
 
 
-def opened(folder: Path, manifest: Manifest) -> list[OpenShard]:
-    """The shards of an index.
+def opened(
+    folder: Path, entries: Iterable[ShardEntry], *, read: FileHash | None = content_hash
+) -> list[OpenShard]:
+    """Returns some shards of an index, open.
+
+    Args:
+        folder: the index.
+        entries: the shards.
+        read: see `check_shard`; by default files are read once, and again if their time stamps change.
 
     Raises:
-        DamagedIndexError: one whose files are not there, or not what was written. They are read once,
-            and again when their time stamps have changed.
+        DamagedIndexError: one whose files are not there, or not what was written.
     """
-    return opened_shards(folder, manifest.shards, read=content_hash)
-
-
-def opened_shards(
-    folder: Path, entries: Iterable[ShardEntry], *, read: FileHash | None = None
-) -> list[OpenShard]:
-    """Some shards of an index; see `check_shard`."""
     shards = []
     for entry in entries:
         path = folder / SHARDS / entry.name

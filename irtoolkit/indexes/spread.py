@@ -23,7 +23,7 @@ from irtoolkit.indexes.manifest import Manifest, ShardEntry
 from irtoolkit.indexes.merged import merged
 from irtoolkit.indexes.remote import is_index, local_index
 from irtoolkit.indexes.sharded import Sharded, Targets
-from irtoolkit.indexes.shards import OpenShard, deleted, opened_shards
+from irtoolkit.indexes.shards import OpenShard, deleted, opened
 from irtoolkit.indexes.strings import Strings
 from irtoolkit.runs import order
 from irtoolkit.runs.order import TopDocuments
@@ -86,7 +86,7 @@ def _opened(opener: Opener, bundle: Bundle) -> Sharded:
             remedy="keep the index where every worker sees it, or at a URL",
         )
     folder = local_index(bundle.place, bundle.numbers)
-    shards: Sharded = opener(opened_shards(folder, bundle.entries), bundle.first)
+    shards: Sharded = opener(opened(folder, bundle.entries, read=None), bundle.first)
     return shards
 
 

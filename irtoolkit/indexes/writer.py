@@ -207,7 +207,7 @@ def _filled(
     progress: bool,
 ) -> Manifest:
     """The manifest with all documents."""
-    shards = opened(target.folder, manifest)
+    shards = opened(target.folder, manifest.shards)
     ready = len(manifest.settled().shards)
     done = manifest.sources[-1].documents
     with tqdm(
@@ -223,7 +223,7 @@ def _filled(
             source = replace(source, documents=source.documents + entry.documents)
             manifest = replace(manifest, shards=(*manifest.shards, entry)).with_source(source)
             target.write(manifest)
-            shards += opened(target.folder, replace(manifest, shards=(entry,)))
+            shards += opened(target.folder, (entry,))
     return manifest
 
 

@@ -32,7 +32,7 @@ class RankedPassage(NamedTuple):
     similarities: tuple[float, ...] = ()
 
 
-class BookScores(NamedTuple):
+class PassageScores(NamedTuple):
     """The scores of all passages.
 
     Attributes:
@@ -48,7 +48,7 @@ class BookScores(NamedTuple):
 
 def score_passages(
     words: BookWords, system: BookSystemName, query: str, length: int, cosines: Floats | None
-) -> BookScores:
+) -> PassageScores:
     """Scores all passages of some books.
 
     Args:
@@ -60,16 +60,16 @@ def score_passages(
     """
     if system == "words" or cosines is None:
         total, is_hit = words.scores(query, length, words.how.alone)
-        return BookScores(total, {}, is_hit)
+        return PassageScores(total, {}, is_hit)
     meaning_scores = by_meaning(words, cosines, length)
     has_vectors = ~np.isnan(meaning_scores)
     if system == "meaning":
-        return BookScores(np.where(has_vectors, meaning_scores, -np.inf), {}, has_vectors)
+        return PassageScores(np.where(has_vectors, meaning_scores, -np.inf), {}, has_vectors)
     worded, is_hit = words.scores(query, length, words.how.fused)
     parts = {"words": standardised(worded), "meaning": standardised(meaning_scores)}
     share = words.how.meaning
     total = (1 - share) * parts["words"] + share * parts["meaning"]
-    return BookScores(total, parts, has_vectors | is_hit)
+    return PassageScores(total, parts, has_vectors | is_hit)
 
 
 def by_meaning(words: BookWords, cosines: Floats, length: int) -> Floats:
@@ -103,7 +103,7 @@ def standardised(scores: Floats) -> Floats:
 
 
 def best_passages(
-    words: BookWords, scores: BookScores, length: int, depth: int, cosines: Floats | None = None
+    words: BookWords, scores: PassageScores, length: int, depth: int, cosines: Floats | None = None
 ) -> tuple[RankedPassage, ...]:
     """Returns the best passages; of those that share a sentence, the best one alone."""
     chosen: list[RankedPassage] = []
@@ -123,7 +123,7 @@ def best_passages(
     return tuple(chosen)
 
 
-def _ranked(words: BookWords, scores: BookScores, length: int, depth: int) -> Ints:
+def _ranked(words: BookWords, scores: PassageScores, length: int, depth: int) -> Ints:
     """Returns the numbers of enough passages, best first, that `depth` of them are apart."""
     hits = np.flatnonzero(scores.is_hit)
     # A passage shares a sentence with 2 (n - 1) others of its length.
@@ -138,7 +138,7 @@ def _ranked(words: BookWords, scores: BookScores, length: int, depth: int) -> In
 
 def _found(
     words: BookWords,
-    scores: BookScores,
+    scores: PassageScores,
     number: int,
     passage: tuple[int, int, int],
     cosines: Floats | None,

@@ -17,7 +17,7 @@ from irtoolkit.base.spans import Span
 from irtoolkit.datasets.novels import LONGEST, Novel
 from irtoolkit.models.downloads import only_here
 from irtoolkit.ranking.book_index import PlacedIndex
-from irtoolkit.ranking.book_ranking import BookScores, best_passages, score_passages
+from irtoolkit.ranking.book_ranking import PassageScores, best_passages, score_passages
 from irtoolkit.ranking.book_system import BOOK_SYSTEMS, BOOKS, BookSystemName, best_system
 from irtoolkit.ranking.book_words import BookWords
 from irtoolkit.ranking.systems import find_system
@@ -85,7 +85,7 @@ class BookSearch(PlacedIndex):
         ]
         return ids, [passage.score for passage in passages]
 
-    def _scores(self, query: str) -> BookScores:
+    def _scores(self, query: str) -> PassageScores:
         system = cast(BookSystemName, self.searched_by)
         cosines = None if system == "words" else self._cosines(query)
         return score_passages(self.words, system, query, self.sentences, cosines)

@@ -11,8 +11,7 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import StrPath, is_file, sha256
 from irtoolkit.base.paths import is_url, on_disk, place_of, same_place, without_credentials
 from irtoolkit.base.stamps import unchanged
-from irtoolkit.ranking.fusion import fuse, method_of
-from irtoolkit.ranking.fusion_inputs import check_together, datasets_named
+from irtoolkit.ranking.fusion import check_together, datasets_named, fuse, method_of
 from irtoolkit.ranking.fusion_methods import Method
 from irtoolkit.runs import Run, provenance
 from irtoolkit.runs.publish import publish

@@ -104,6 +104,8 @@ class ServerRetriever(VectorRetriever):
             has rejected.
     """
 
+    # And the index, on the server's disk.
+    stores: ClassVar[Stores] = "vectors"
     # The module of the client, and the most documents that one request sends.
     client: ClassVar[str] = ""
     sent: ClassVar[int] = 500
@@ -153,9 +155,6 @@ class ServerRetriever(VectorRetriever):
 
     def fingerprint(self) -> str | None:
         return super().fingerprint() if self.model else None
-
-    def stores(self) -> Stores:
-        return "vectors"  # and the index, on the server's disk
 
     def computed(self) -> dict[str, Any]:
         return super().computed() if self.model else {}

@@ -41,6 +41,7 @@ class Asking(Retriever):
         chat: whether prompts go through the chat template of a local model that has one.
     """
 
+    stores: ClassVar[Stores] = "answers"
     read_with: ClassVar = {
         "key_variable": ("endpoint",),
         "timeout": ("endpoint",),
@@ -63,9 +64,6 @@ class Asking(Retriever):
 
     def missing(self) -> str | None:
         return super().missing() or self.generator().missing()
-
-    def stores(self) -> Stores:
-        return "answers"
 
     def asks_others(self) -> bool:
         return self.generator().is_remote()

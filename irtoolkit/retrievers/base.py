@@ -34,6 +34,9 @@ if TYPE_CHECKING:
 ScoreMatrix = NDArray[np.floating[Any]]
 
 
+# The greatest whole number that libraries take.
+MOST = (1 << 31) - 1
+
 # What preparing stores: vectors of a model or an index on a server, which a URL can share; or what a
 # language model writes, in the cache folder, which no URL shares.
 Stores = Literal["nothing", "vectors", "answers"]
@@ -152,6 +155,16 @@ class Retriever:
     # Setting to the conditions of which one must hold for it to be read: "form=okapi", or "keep" for
     # a setting that is not empty. What a base class declares holds too; no conditions take that back.
     read_with: ClassVar[Mapping[str, Sequence[str]]] = {}
+    # Setting to the least and greatest value it may have, unless it is None.
+    ranges: ClassVar[Mapping[str, tuple[float, float]]] = {}
+    # What preparing a task stores, so that other processes find it.
+    stores: ClassVar[Stores] = "nothing"
+
+    def __post_init__(self) -> None:
+        for name, (least, most) in self.ranges.items():
+            value = getattr(self, name)
+            if value is not None and not least <= value <= most:
+                raise InputError(f"setting {name}={value} is not between {least:g} and {most:g}")
 
     def scorer(self, task: Task) -> Scorer:
         """Prepares the task (index, encode, train) and returns what scores its candidate sets.
@@ -205,10 +218,6 @@ class Retriever:
     def asks_others(self) -> bool:
         """Whether it sends texts to a service on another machine, which may charge for it."""
         return False
-
-    def stores(self) -> Stores:
-        """Returns what preparing a task stores, so that other processes find it."""
-        return "nothing"
 
     def encode_ahead(self, blocks: Iterable[Sequence[Segments]]) -> None:
         """Encodes documents by the workers of the engine, before an index of them is built.

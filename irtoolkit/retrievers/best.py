@@ -39,6 +39,7 @@ class Best(Retriever):
     """
 
     name: ClassVar[str] = "best"
+    stores: ClassVar[Stores] = "vectors"
 
     models: str | None = "all-MiniLM-L6-v2+gte-small+all-mpnet-base-v2"
     k: float = 60.0
@@ -101,9 +102,6 @@ class Best(Retriever):
         if task.dataset is not None and task.dataset.passages() is not None:
             return [BM25Surroundings()]
         return [BM25(), *self.encoders()]
-
-    def stores(self) -> Stores:
-        return "vectors"
 
     def fingerprint(self) -> str | None:
         return "+".join(encoder.fingerprint() or "" for encoder in self._usable()) or None

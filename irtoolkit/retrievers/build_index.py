@@ -203,7 +203,7 @@ def _is_begun(path: Path, name: str, manifest: Manifest, source: DocumentSource)
     """
     try:
         begun = Manifest.read(path, name)
-        shards = opened(path, begun)
+        shards = opened(path, begun.shards)
     except InputError:
         return False
     same = replaced(begun, sources=(), shards=()) == manifest

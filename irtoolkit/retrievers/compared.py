@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, TypeVar
 from weakref import finalize
 
 import numpy as np
@@ -24,6 +24,9 @@ from irtoolkit.retrievers.neural import TwoSided, encoder_of
 from irtoolkit.retrievers.task import Task
 from irtoolkit.retrievers.vectors import Encode, Sides, VectorIndex
 
+P = TypeVar("P")
+Q = TypeVar("Q")
+
 # The vectors of some texts end to end, and how many each has.
 CountedVectors = tuple[Singles, Ints]
 # Reads those of the texts at some places.
@@ -34,6 +37,30 @@ Compare = Callable[[Singles, Ints], Scored]
 DOCS = 1 << 13
 # Bytes of vectors, in single precision, that are held in memory.
 _IN_MEMORY = 1 << 32
+
+
+def by_pools(
+    pool: Callable[[Ints], P], encode: Callable[[Task], Q], score: Callable[[P, Q, Ints], Scored]
+) -> Ask:
+    """Returns what scores candidate sets, of which the last one is kept prepared.
+
+    Args:
+        pool: prepares candidates: called with (c,) indices into the documents of the task.
+        encode: prepares the queries of a task.
+        score: scores (q,) of the queries against a pool.
+    """
+    prepared = keep_last(pool)
+
+    def ask(task: Task) -> Scorer:
+        queries = encode(task)
+
+        def candidates(doc: Ints) -> Block:
+            docs = prepared(doc)
+            return lambda rows: score(docs, queries, rows)
+
+        return candidates
+
+    return ask
 
 
 @dataclass(frozen=True)
@@ -100,18 +127,11 @@ class BiEncoder(Retriever):
         query_encoder, document_encoder = self.encoder("query"), self.encoder("document")
         docs = self.read(document_encoder, task.docs, "documents")
         comparison = self.comparison(query_encoder)
-        compared = keep_last(lambda doc: self.compared(docs, doc, task.doc_ids[doc], comparison))
-
-        def ask(query_task: Task) -> Scorer:
-            queries = self.read(query_encoder, self.asked(query_task), "queries")
-
-            def candidates(doc: Ints) -> Block:
-                compare = compared(doc)
-                return lambda query: compare(*queries(query))
-
-            return candidates
-
-        return ask
+        return by_pools(
+            lambda doc: self.compared(docs, doc, task.doc_ids[doc], comparison),
+            lambda queries: self.read(query_encoder, self.asked(queries), "queries"),
+            lambda compare, read, rows: compare(*read(rows)),
+        )
 
     def sides(self) -> Sides:
         """Returns what an index has to know of the vectors."""

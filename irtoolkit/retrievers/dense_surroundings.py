@@ -16,7 +16,8 @@ from irtoolkit.models.encoder import Encoder
 from irtoolkit.models.part_vectors import with_spans
 from irtoolkit.models.presets import Kind, Side
 from irtoolkit.retrievers._book_windows import BookWindows, Surrounded, book_windows, incidence
-from irtoolkit.retrievers.base import Ask, Block, ScoreMatrix, Scorer, keep_last
+from irtoolkit.retrievers.base import Ask, ScoreMatrix
+from irtoolkit.retrievers.compared import by_pools
 from irtoolkit.retrievers.dense import Dense, encode_texts
 from irtoolkit.retrievers.late import tokens
 from irtoolkit.retrievers.task import Task
@@ -26,6 +27,20 @@ from irtoolkit.retrievers.vectors import Similarity, Vectors, prepared, unit
 _LEAST, _MOST = 16, 1 << 15
 # Windows whose vectors are made at once.
 _WINDOWS = 1 << 13
+
+
+class Level(NamedTuple):
+    """Passages, or the windows of one size around them, of some candidates.
+
+    Attributes:
+        share: in the score.
+        compare: gives the scores of the passages or windows.
+        numbers: (c,) which of them each candidate has.
+    """
+
+    share: float
+    compare: Callable[[Vectors], ScoreMatrix]
+    numbers: Ints
 
 
 @dataclass(frozen=True)
@@ -70,34 +85,26 @@ class DenseSurroundings(Surrounded, Dense):
         similarity = cast(Similarity, self.similarity or document_encoder.similarity)
         passages, sentences = self._documents(task, windows, document_encoder, similarity)
 
-        @keep_last
-        def compared(doc: Ints) -> list[tuple[float, Callable[[Vectors], ScoreMatrix], Ints]]:
-            levels: list[tuple[float, Callable[[Vectors], ScoreMatrix], Ints]] = []
+        def compared(doc: Ints) -> list[Level]:
+            levels: list[Level] = []
             for size, share in self.shares():
                 vectors, numbers, stored = passages(doc), np.arange(len(doc)), self.stored
                 if size:
                     vectors, numbers = _window_vectors(windows, sentences, doc, size)
                     stored = "fp32"
-                levels.append((share, prepared(vectors, similarity, self.device, stored), numbers))
+                compare = prepared(vectors, similarity, self.device, stored)
+                levels.append(Level(share, compare, numbers))
             return levels
 
-        def ask(query_task: Task) -> Scorer:
-            queries = self._queries(query_task, query_encoder, similarity)
+        def score(levels: list[Level], queries: Vectors, rows: Ints) -> ScoreMatrix:
+            total: ScoreMatrix = np.zeros((len(rows), len(levels[0].numbers)))
+            for level in levels:
+                total += level.share * level.compare(queries[rows])[:, level.numbers]
+            return total
 
-            def candidates(doc: Ints) -> Block:
-                parts = compared(doc)
-
-                def score(query: Ints) -> ScoreMatrix:
-                    total: ScoreMatrix = np.zeros((len(query), len(doc)))
-                    for share, compare, numbers in parts:
-                        total += share * compare(queries[query])[:, numbers]
-                    return total
-
-                return score
-
-            return candidates
-
-        return ask
+        return by_pools(
+            compared, lambda queries: self._queries(queries, query_encoder, similarity), score
+        )
 
     def _documents(
         self, task: Task, windows: BookWindows, encoder: Encoder, similarity: Similarity

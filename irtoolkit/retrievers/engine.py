@@ -101,7 +101,7 @@ def rank_and_locate(
     parts = _parts(task, retriever, listing)
     rank_all: Callable[..., None]
     if current().workers > 1 and len(parts) > 1 and not retriever.stays_here():
-        if retriever.stores() != "nothing":
+        if retriever.stores != "nothing":
             retriever.scorer(task)  # once, and not in each worker
         rank_all = partial(spread, RankParts(task, retriever, ranked))
     else:

@@ -39,6 +39,7 @@ class Rewritten(BM25, ABC):
     """
 
     applies: ClassVar[Kind | None] = None
+    stores: ClassVar[Stores] = "answers"
 
     model: str = ""
     weights: str | None = None
@@ -54,9 +55,6 @@ class Rewritten(BM25, ABC):
 
     def fingerprint(self) -> str | None:
         return presets.weights_hash(self.preset())
-
-    def stores(self) -> Stores:
-        return "answers"
 
     def rewritten(self, texts: Iterable[Segments]) -> Iterator[Segments]:
         reason = self.missing()

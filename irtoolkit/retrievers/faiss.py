@@ -20,12 +20,13 @@ from irtoolkit.datasets.cache import cache_home
 from irtoolkit.indexes.index_format import IndexFormat
 from irtoolkit.models.loading import torch_device
 from irtoolkit.models.shards import Encodings
-from irtoolkit.retrievers.base import Ask, Block, Hits, Scorer, keep_last
+from irtoolkit.retrievers.base import MOST, Ask, Hits
+from irtoolkit.retrievers.compared import by_pools
 from irtoolkit.retrievers.dense import VectorRetriever, encode_texts, text_sides
 from irtoolkit.retrievers.faiss_index import FaissIndex, with_ties
 from irtoolkit.retrievers.neural import encoder_of
 from irtoolkit.retrievers.task import Task
-from irtoolkit.retrievers.vectors import Similarity, unit
+from irtoolkit.retrievers.vectors import Similarity, Vectors, unit
 
 # Vectors that an index takes in at once.
 _ADDED = 1 << 16
@@ -67,6 +68,14 @@ class Faiss(VectorRetriever):
         **dict.fromkeys(("lists", "probes", "subvectors", "seed"), ("index=ivfpq",)),
     }
 
+    ranges: ClassVar = {
+        **dict.fromkeys(("hits", "ef_construction", "ef_search"), (1, MOST)),
+        **dict.fromkeys(("lists", "probes", "subvectors"), (1, MOST)),
+        # A graph with one neighbour for each node has no levels, and faiss crashes.
+        "m": (2, MOST),
+        "seed": (0, MOST),
+    }
+
     index: Literal["flat", "hnsw", "ivfpq"] = "flat"
     similarity: Similarity | None = None
     hits: int = 1000
@@ -77,23 +86,6 @@ class Faiss(VectorRetriever):
     probes: int = 32
     subvectors: int = 48
     seed: int = 0
-
-    def __post_init__(self) -> None:
-        # A graph with one neighbour for each node has no levels, and faiss crashes.
-        least = {
-            "hits": 1,
-            "m": 2,
-            "ef_construction": 1,
-            "ef_search": 1,
-            "lists": 1,
-            "probes": 1,
-            "subvectors": 1,
-            "seed": 0,
-        }
-        for key, bound in least.items():
-            value = getattr(self, key)
-            if value is not None and not bound <= value < 1 << 31:
-                raise InputError(f"setting {key}={value} is not in {bound}..{(1 << 31) - 1}")
 
     def missing(self) -> str | None:
         if find_spec("faiss") is None:
@@ -124,27 +116,20 @@ class Faiss(VectorRetriever):
         metric = faiss.METRIC_L2 if similarity == "l2" else faiss.METRIC_INNER_PRODUCT
 
         self.report_small([len(group.docs) for group in task.groups])
-        indexed = keep_last(lambda doc: self._index(docs[doc], similarity == "cosine", metric))
 
-        def ask(query_task: Task) -> Scorer:
-            queries = encode_texts(query_encoder, self.asked(query_task), "queries").vectors()
-            if similarity == "cosine":
-                queries = unit(queries)
+        def encode(queries: Task) -> Vectors:
+            vectors = encode_texts(query_encoder, self.asked(queries), "queries").vectors()
+            return unit(vectors) if similarity == "cosine" else vectors
 
-            def candidates(doc: Ints) -> Block:
-                index = indexed(doc)
+        def score(index: Any, queries: Vectors, rows: Ints) -> Hits:
+            scores, places = with_ties(index, queries[rows], self.hits, index.ntotal)
+            if similarity == "l2":  # faiss gives squares
+                scores = -np.sqrt(np.maximum(scores, 0))
+            return Hits(places, scores)
 
-                def score(query: Ints) -> Hits:
-                    scores, places = with_ties(index, queries[query], self.hits, len(doc))
-                    if similarity == "l2":  # faiss gives squares
-                        scores = -np.sqrt(np.maximum(scores, 0))
-                    return Hits(places, scores)
-
-                return score
-
-            return candidates
-
-        return ask
+        return by_pools(
+            lambda doc: self._index(docs[doc], similarity == "cosine", metric), encode, score
+        )
 
     def _index(self, docs: Encodings, scaled: bool, metric: int) -> Any:
         """The index of some documents, from disk where it has been made before."""

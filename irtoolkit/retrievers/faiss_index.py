@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -64,21 +63,12 @@ class FaissIndex(ArrangedIndex):
             retriever.check_width(vectors.shape[1])
             return vectors, counts
 
-        super().__init__(retriever, sides._replace(document=encode))
-        self._retriever = retriever
-
-    @cached_property
-    def settings(self) -> Mapping[str, Any]:
-        """Everything that decides the vectors and how they are arranged."""
-        retriever = self._retriever
-        arranged: dict[str, Any] = {"index": retriever.index}
+        settings = {**retriever.index_settings(), "index": retriever.index}
         if retriever.index != "flat":
-            arranged["similarity"] = retriever.declared_similarity()
-        return {
-            **retriever.index_settings(),
-            **arranged,
-            **{name: getattr(retriever, name) for name in _ARRANGED[retriever.index]},
-        }
+            settings["similarity"] = retriever.declared_similarity()
+        settings |= {name: getattr(retriever, name) for name in _ARRANGED[retriever.index]}
+        super().__init__(retriever, sides._replace(document=encode), settings)
+        self._retriever = retriever
 
     def shards(self, shards: Sequence[OpenShard], first: int = 0) -> FaissSearch:
         """Shards of vectors as one.

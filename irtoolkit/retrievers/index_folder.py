@@ -34,7 +34,7 @@ def damage_of(folder: Path) -> DamagedIndexError | None:
     """Why the index of a folder cannot be used, as far as opening it tells; None if it can."""
     if (folder / manifests.NAME).is_file():
         try:
-            opened(folder, Manifest.read(folder))
+            opened(folder, Manifest.read(folder).shards)
         except DamagedIndexError as error:
             return error
     return None
@@ -63,7 +63,7 @@ def opened_index(
     manifest = searchable(folder, manifest)
     while True:
         try:
-            return manifest, opened(folder, manifest)
+            return manifest, opened(folder, manifest.shards)
         except (InputError, OSError):
             # Another process may have merged them since the manifest was read.
             before, manifest = manifest, searchable(folder)

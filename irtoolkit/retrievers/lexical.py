@@ -16,7 +16,6 @@ from irtoolkit.base.analysis import (
     analysis_of,
     missing_tokenizer,
 )
-from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import Segments
 from irtoolkit.indexes.formula import Weighting
 from irtoolkit.indexes.index_format import IndexFormat
@@ -54,15 +53,6 @@ class Lexical(Retriever):
     tokenizer: Literal["auto", Tokenizer] = "auto"
     stop: Literal["auto", StopWords] = "auto"
     stem: Literal["auto", Stemmer] = "auto"
-
-    # Setting to the least and greatest value it may have.
-    ranges: ClassVar[dict[str, tuple[float, float]]] = {}
-
-    def __post_init__(self) -> None:
-        for name, (least, most) in self.ranges.items():
-            value = getattr(self, name)
-            if value is not None and not least <= value <= most:
-                raise InputError(f"setting {name}={value} is not between {least:g} and {most:g}")
 
     def missing(self) -> str | None:
         return missing_tokenizer(self.tokenizer)

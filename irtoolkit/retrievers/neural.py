@@ -51,6 +51,7 @@ class Neural(Retriever):
         document_prompt: text put before each document; by default likewise.
     """
 
+    stores: ClassVar[Stores] = "vectors"
     kind: ClassVar[Kind] = "dense"
     # The kind of model that this retriever is the first choice for.
     applies: ClassVar[Kind | None] = None
@@ -89,9 +90,6 @@ class Neural(Retriever):
 
     def fingerprint(self) -> str | None:
         return presets.weights_hash(self.preset())
-
-    def stores(self) -> Stores:
-        return "vectors"
 
     def also_reads(self, task: Task) -> Iterable[str]:
         yield from super().also_reads(task)

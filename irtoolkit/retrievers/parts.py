@@ -207,7 +207,7 @@ class RankParts:
         if self._ranker is None:
             retriever = self._sent.here()
             check_same_cache(retriever, self._cache)
-            with _unheard(retriever.stores() != "nothing"):
+            with _unheard(retriever.stores != "nothing"):
                 scorer = retriever.scorer(self.task)
             self._ranker = Ranker(self.task, scorer, self.ranked.fill)
         task = replace(self.task, groups=tuple(self._group(part) for part in parts))

@@ -21,7 +21,9 @@ from irtoolkit.indexes.vectors import VectorShard
 from irtoolkit.models.presets import Kind
 from irtoolkit.models.shards import Encodings
 from irtoolkit.retrievers import residuals
-from irtoolkit.retrievers.base import Ask, Block, Hits, Scorer, keep_last
+from irtoolkit.retrievers.base import MOST, Ask, Hits
+from irtoolkit.retrievers.compared import by_pools
+from irtoolkit.retrievers.dense import encode_texts
 from irtoolkit.retrievers.late import Late, tokens
 from irtoolkit.retrievers.residuals import Compression, Residuals
 from irtoolkit.retrievers.task import Task
@@ -54,6 +56,11 @@ class Plaid(Late):
     format: ClassVar[int] = 3
     applies: ClassVar[Kind | None] = None
 
+    ranges: ClassVar = {
+        **dict.fromkeys(("centroids", "probes", "candidates", "hits"), (1, MOST)),
+        "seed": (0, MOST),
+    }
+
     nbits: Literal[1, 2, 4] = 2
     centroids: int | None = None
     probes: int = 4
@@ -62,16 +69,7 @@ class Plaid(Late):
     seed: int = 0
 
     def __post_init__(self) -> None:
-        for key, least in {
-            "centroids": 1,
-            "probes": 1,
-            "candidates": 1,
-            "hits": 1,
-            "seed": 0,
-        }.items():
-            value = getattr(self, key)
-            if value is not None and not least <= value < 1 << 31:
-                raise InputError(f"setting {key}={value} is not in {least}..{(1 << 31) - 1}")
+        super().__post_init__()
         if self.nbits not in (1, 2, 4):
             raise InputError(f"setting nbits={self.nbits} is not 1 or 2 or 4")
 
@@ -97,44 +95,27 @@ class Plaid(Late):
 
     def prepare(self, task: Task) -> Ask:
         query_encoder, document_encoder = self.encoder("query"), self.encoder("document")
-        docs = document_encoder.encode(
-            map(document_encoder.text, task.docs), what="documents", count=len(task.docs)
-        )
+        docs = encode_texts(document_encoder, task.docs, "documents")
         comparison = self.comparison(query_encoder)
-        indexed = keep_last(
-            lambda doc: (docs[doc], self._index(docs[doc]), order.keys(task.doc_ids[doc]))
+
+        def score(pool: tuple[Encodings, Residuals, Any], queries: Encodings, rows: Ints) -> Hits:
+            doc_vectors, index, keys = pool
+            hits = Hits(np.full((len(rows), self.hits), -1), np.zeros((len(rows), self.hits)))
+            for row, query in enumerate(rows):
+                vectors, _ = tokens(queries[np.array([query])])
+                if not len(vectors):
+                    raise InputError("a query without a token cannot be compared")
+                places = self.found(index, vectors, keys)
+                hits.places[row, : len(places)] = places
+                exact = _scores(tokens(doc_vectors[places]), vectors, comparison, self.stored)
+                hits.scores[row, : len(places)] = exact
+            return hits
+
+        return by_pools(
+            lambda doc: (docs[doc], self._index(docs[doc]), order.keys(task.doc_ids[doc])),
+            lambda queries: encode_texts(query_encoder, self.asked(queries), "queries"),
+            score,
         )
-
-        def ask(query_task: Task) -> Scorer:
-            texts = self.asked(query_task)
-            queries = query_encoder.encode(
-                map(query_encoder.text, texts), what="queries", count=len(texts)
-            )
-
-            def candidates(doc: Ints) -> Block:
-                doc_vectors, index, keys = indexed(doc)
-
-                def score(query: Ints) -> Hits:
-                    hits = Hits(
-                        np.full((len(query), self.hits), -1), np.zeros((len(query), self.hits))
-                    )
-                    for row, query_number in enumerate(query):
-                        vectors, _ = tokens(queries[np.array([query_number])])
-                        if not len(vectors):
-                            raise InputError("a query without a token cannot be compared")
-                        places = self.found(index, vectors, keys)
-                        hits.places[row, : len(places)] = places
-                        exact = _scores(
-                            tokens(doc_vectors[places]), vectors, comparison, self.stored
-                        )
-                        hits.scores[row, : len(places)] = exact
-                    return hits
-
-                return score
-
-            return candidates
-
-        return ask
 
     def _index(self, docs: Encodings) -> Residuals:
         """The index of some documents, from disk where it has been made before."""

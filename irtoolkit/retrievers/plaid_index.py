@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -45,15 +44,9 @@ class PlaidIndex(ArrangedIndex):
     is_exact = False
 
     def __init__(self, retriever: PlaidRetriever, sides: Sides) -> None:
-        super().__init__(retriever, sides)
+        compression = {name: getattr(retriever, name) for name in ("nbits", "centroids", "seed")}
+        super().__init__(retriever, sides, {**retriever.index_settings(), **compression})
         self._retriever = retriever
-
-    @cached_property
-    def settings(self) -> Mapping[str, Any]:
-        """Everything that decides the vectors and how they are compressed."""
-        retriever = self._retriever
-        names = ("nbits", "centroids", "seed")
-        return {**retriever.index_settings(), **{name: getattr(retriever, name) for name in names}}
 
     def shards(self, shards: Sequence[OpenShard], first: int = 0) -> PlaidSearch:
         """Shards of token vectors as one.

@@ -60,7 +60,7 @@ class OpenedBy:
 
 def shares_cache(retriever: Retriever) -> str:
     """Returns the mark of the cache that workers must share, if models have filled it, else ""."""
-    stored = retriever.stores()
+    stored = retriever.stores
     encoded = stored == "vectors" and retriever.computed() and shared_cache() is None
     return cache_mark() if encoded or stored == "answers" else ""
 
@@ -76,7 +76,7 @@ def check_same_cache(retriever: Retriever, mark: str) -> None:
         InputError: the cache here is another one.
     """
     if mark and cache_mark() != mark:
-        or_url = "" if retriever.stores() == "answers" else ", or to a URL"
+        or_url = "" if retriever.stores == "answers" else ", or to a URL"
         raise InputError(
             "this folder is not the driver's, in which its model's work is",
             file=cache_home(),

@@ -20,7 +20,8 @@ from irtoolkit.models.part_vectors import with_spans
 from irtoolkit.models.presets import Side
 from irtoolkit.models.shards import Encodings
 from irtoolkit.retrievers._transport import Transport
-from irtoolkit.retrievers.base import Ask, Block, ScoreMatrix, Scorer, keep_last
+from irtoolkit.retrievers.base import Ask, ScoreMatrix
+from irtoolkit.retrievers.compared import by_pools
 from irtoolkit.retrievers.dense import VectorRetriever
 from irtoolkit.retrievers.late import tokens
 from irtoolkit.retrievers.task import Task
@@ -106,22 +107,19 @@ class SentenceMatch(VectorRetriever):
         side = _Side("document", task.doc_ids, task.doc_view, task.lang)
         items = self._items(document_encoder, task.docs, views, side)
         docs = document_encoder.encode(items, what="documents", count=len(task.docs))
-        cached_sentences = keep_last(lambda doc: self._held(docs[doc]))
 
-        def ask(query_task: Task) -> Scorer:
-            view = None if query_task.typed else self.query_sentences
-            views = repeat(None) if view is None else query_task.query_fields(view)
-            side = _Side("query", query_task.query_ids, query_task.query_view, query_task.lang)
-            items = self._items(query_encoder, self.asked(query_task), views, side)
-            queries = query_encoder.encode(items, what="queries", count=len(query_task.query_ids))
+        def encode(queries: Task) -> Encodings:
+            view = None if queries.typed else self.query_sentences
+            views = repeat(None) if view is None else queries.query_fields(view)
+            side = _Side("query", queries.query_ids, queries.query_view, queries.lang)
+            items = self._items(query_encoder, self.asked(queries), views, side)
+            return query_encoder.encode(items, what="queries", count=len(queries.query_ids))
 
-            def candidates(doc: Ints) -> Block:
-                sentences, numbers = cached_sentences(doc)
-                return lambda query: sentences.scores(*tokens(queries[query]))[:, numbers]
+        def score(pool: tuple[_Sentences, Ints], queries: Encodings, rows: Ints) -> ScoreMatrix:
+            sentences, numbers = pool
+            return sentences.scores(*tokens(queries[rows]))[:, numbers]
 
-            return candidates
-
-        return ask
+        return by_pools(lambda doc: self._held(docs[doc]), encode, score)
 
     def _held(self, docs: Encodings) -> tuple[_Sentences, Ints]:
         """A candidate set, each document once, and (c,) where among them each of these is."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
@@ -13,14 +12,16 @@ import numpy as np
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import Ints, Segments, Singles
 from irtoolkit.indexes.impacts import ImpactShard, ImpactsWriter, merge_impacts, places_of
-from irtoolkit.indexes.index_format import IndexFormat, OpenShard, Searcher
+from irtoolkit.indexes.index_format import EncodedMaker, IndexFormat, OpenShard, Searcher
 from irtoolkit.indexes.scanning import PostingsScan, ScannedQuery, ScannedShard
 from irtoolkit.indexes.sharded import ShardSet
 from irtoolkit.indexes.strings import Strings
 from irtoolkit.models.encoder import Encoder
 from irtoolkit.models.presets import Kind, Side
 from irtoolkit.models.shards import Encodings
-from irtoolkit.retrievers.base import Ask, Block, Matches, Scorer, keep_last
+from irtoolkit.retrievers.base import Ask, Matches
+from irtoolkit.retrievers.compared import by_pools
+from irtoolkit.retrievers.dense import encode_texts
 from irtoolkit.retrievers.neural import TwoSided, encoder_of
 from irtoolkit.retrievers.task import Task
 
@@ -42,34 +43,6 @@ class Impacts(NamedTuple):
 Weigh = Callable[[Sequence[Segments]], Impacts]
 
 
-class ImpactsMaker:
-    """Makes shards of term weights.
-
-    Args:
-        weigh: weighs the terms of documents.
-        memory: bytes that a shard may take while it is made.
-    """
-
-    def __init__(self, weigh: Weigh, memory: int) -> None:
-        self._weigh, self._memory = weigh, memory
-
-    def begin(self, folder: Path) -> None:
-        """Begins a shard in a folder."""
-        self._writer = ImpactsWriter(folder)
-
-    def add(self, texts: Sequence[Segments]) -> None:
-        """Takes in the texts of the next documents."""
-        self._writer.add(*self._weigh(texts))
-
-    def is_full(self) -> bool:
-        """Whether the shard takes as much memory as it may."""
-        return self._writer.bytes >= self._memory
-
-    def end(self) -> None:
-        """Writes the arrays of the shard."""
-        self._writer.close()
-
-
 class ImpactIndex(IndexFormat):
     """How a learned sparse retriever keeps its documents.
 
@@ -83,9 +56,9 @@ class ImpactIndex(IndexFormat):
     def __init__(self, query: Weigh, document: Weigh, settings: Mapping[str, Any]) -> None:
         self._query, self._document, self.settings = query, document, settings
 
-    def maker(self, memory: int) -> ImpactsMaker:
+    def maker(self, memory: int) -> EncodedMaker:
         """Makes shards of term weights."""
-        return ImpactsMaker(self._document, memory)
+        return EncodedMaker(self._document, ImpactsWriter, memory)
 
     def shards(self, shards: Sequence[OpenShard], first: int = 0) -> ImpactShards:
         """Shards of term weights as one."""
@@ -209,30 +182,19 @@ class Sparse(TwoSided):
     def prepare(self, task: Task) -> Ask:
         query_encoder, document_encoder = self.encoder("query"), self.encoder("document")
         self._check_encoder(document_encoder)
-        docs = document_encoder.encode(
-            map(document_encoder.text, task.docs), what="documents", count=len(task.docs)
+        docs = encode_texts(document_encoder, task.docs, "documents")
+
+        def encode(queries: Task) -> list[ScannedQuery]:
+            encoded = encode_texts(query_encoder, self.asked(queries), "queries")
+            return weighted_queries(impacts(encoded))
+
+        def score(shards: ImpactShards, queries: list[ScannedQuery], rows: Ints) -> Matches:
+            scores, shared = shards.every([queries[row] for row in rows])
+            return Matches(scores, lambda: shared)
+
+        return by_pools(
+            lambda doc: in_memory(impacts(docs[doc]), task.doc_ids[doc].tolist()), encode, score
         )
-        weighed = keep_last(lambda doc: in_memory(impacts(docs[doc]), task.doc_ids[doc].tolist()))
-
-        def ask(query_task: Task) -> Scorer:
-            texts = self.asked(query_task)
-            encoded = query_encoder.encode(
-                map(query_encoder.text, texts), what="queries", count=len(texts)
-            )
-            queries = weighted_queries(impacts(encoded))
-
-            def candidates(doc: Ints) -> Block:
-                scan = weighed(doc)
-
-                def score(query: Ints) -> Matches:
-                    scores, shared = scan.every([queries[number] for number in query])
-                    return Matches(scores, lambda: shared)
-
-                return score
-
-            return candidates
-
-        return ask
 
 
 def impacts(encoded: Encodings) -> Impacts:

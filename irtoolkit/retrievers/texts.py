@@ -161,7 +161,6 @@ class DatasetTexts:
         return [view(query, name) for query in records]
 
     def only(self, queries: Ints) -> DatasetTexts:
-        """Returns the same for some of the queries."""
         records = self.dataset.queries() if self._records is None else self._records
         return DatasetTexts(self.dataset, [records[number] for number in queries.tolist()])
 
@@ -193,11 +192,9 @@ class GivenTexts:
         return list(self._queries)
 
     def only(self, queries: Ints) -> GivenTexts:
-        """Returns the same for some of the queries."""
         return GivenTexts([self._queries[number] for number in queries.tolist()], self._docs)
 
     def docs(self, doc_ids: Ids, name: str, whole: bool) -> ChosenTexts:
-        """(D,) text of each document."""
         return ChosenTexts(self._docs, np.arange(len(self._docs)))
 
     def corpus(self, name: str) -> Iterator[tuple[str, Segments]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, cast
 
@@ -13,7 +14,7 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import Floats, Ints, Segments, Singles
 from irtoolkit.indexes.comparison import QueryVectors, VectorComparison
 from irtoolkit.indexes.comparison import Similarity as Similarity
-from irtoolkit.indexes.index_format import IndexFormat, OpenShard, Searcher
+from irtoolkit.indexes.index_format import EncodedMaker, IndexFormat, OpenShard, Searcher
 from irtoolkit.indexes.rounding import VectorPrecision
 from irtoolkit.indexes.sharded import ShardSet
 from irtoolkit.indexes.vector_search import VectorSearch
@@ -100,35 +101,6 @@ def unit(vectors: Vectors) -> Vectors:
 Encode = Callable[[Sequence[Segments]], tuple[Singles, Ints]]
 
 
-class VectorsMaker:
-    """Makes shards of vectors.
-
-    Args:
-        encode: makes the vectors of documents.
-        stored: their precision.
-        memory: bytes of a shard's vectors.
-    """
-
-    def __init__(self, encode: Encode, stored: VectorPrecision, memory: int) -> None:
-        self._encode, self._stored, self._memory = encode, stored, memory
-
-    def begin(self, folder: Path) -> None:
-        """Begins a shard in a folder."""
-        self._writer = VectorsWriter(folder, self._stored)
-
-    def add(self, texts: Sequence[Segments]) -> None:
-        """Takes in the texts of the next documents."""
-        self._writer.add(*self._encode(texts))
-
-    def is_full(self) -> bool:
-        """Whether the shard takes as much memory as it may."""
-        return self._writer.bytes >= self._memory
-
-    def end(self) -> None:
-        """Writes the arrays of the shard."""
-        self._writer.close()
-
-
 class Sides(NamedTuple):
     """The encoders of both sides, and how vectors are compared.
 
@@ -156,9 +128,13 @@ class VectorIndex(IndexFormat):
     def __init__(self, sides: Sides, stored: VectorPrecision, settings: Mapping[str, Any]) -> None:
         self._sides, self._stored, self.settings = sides, stored, settings
 
-    def maker(self, memory: int) -> VectorsMaker:
+    def maker(self, memory: int) -> EncodedMaker:
         """Makes shards of vectors."""
-        return VectorsMaker(self._sides.document, self._stored, memory)
+        writer = partial(VectorsWriter, stored=self._stored)
+        return EncodedMaker(self._sides.document, writer, memory, self.arrange)
+
+    def arrange(self, folder: Path) -> None:
+        """Makes what finds the vectors in a folder, if they are not all compared."""
 
     def shards(self, shards: Sequence[OpenShard], first: int = 0) -> VectorSearch:
         """Shards of vectors as one."""
@@ -173,6 +149,7 @@ class VectorIndex(IndexFormat):
         merge_vectors(
             [VectorShard.open(shard.documents.folder) for shard in shards], places, folder
         )
+        self.arrange(folder)
 
 
 class VectorSearcher(Searcher):
@@ -192,31 +169,6 @@ class VectorSearcher(Searcher):
         return self._sides.asked(queries)
 
 
-class ArrangedMaker(VectorsMaker):
-    """Makes shards of vectors with an index each.
-
-    Args:
-        encode, stored, memory: see `VectorsMaker`.
-        arrange: makes the index of the vectors in a folder.
-    """
-
-    def __init__(
-        self, encode: Encode, stored: VectorPrecision, memory: int, arrange: Callable[[Path], None]
-    ) -> None:
-        super().__init__(encode, stored, memory)
-        self._arrange = arrange
-
-    def begin(self, folder: Path) -> None:
-        """Begins a shard in a folder."""
-        super().begin(folder)
-        self._folder = folder
-
-    def end(self) -> None:
-        """Writes the vectors of the shard, and the index of them."""
-        super().end()
-        self._arrange(self._folder)
-
-
 class Finding(Protocol):
     """A retriever that ranks what an index of each shard finds."""
 
@@ -228,20 +180,18 @@ class Finding(Protocol):
     def missing(self) -> str | None: ...
 
 
-class ArrangedIndex(IndexFormat):
-    """How vectors are kept beside an index of each shard, but for these indexes.
+class ArrangedIndex(VectorIndex):
+    """How vectors are kept beside an index of each shard; see `arrange`.
 
     Args:
         retriever: its settings.
         sides: what it says of its vectors.
+        settings: everything that decides the vectors and how they are arranged.
     """
 
-    def __init__(self, retriever: Finding, sides: Sides) -> None:
-        self._finding, self._sides = retriever, sides
-
-    def maker(self, memory: int) -> ArrangedMaker:
-        """Makes shards of vectors with an index each."""
-        return ArrangedMaker(self._sides.document, self._finding.stored, memory, self.arrange)
+    def __init__(self, retriever: Finding, sides: Sides, settings: Mapping[str, Any]) -> None:
+        super().__init__(sides, retriever.stored, settings)
+        self._finding = retriever
 
     def check_runnable(self) -> None:
         """Raises InputError for what the retriever needs and is not here."""
@@ -252,17 +202,6 @@ class ArrangedIndex(IndexFormat):
     def searcher(self, shards: ShardSet) -> HitsSearcher:
         """Searches shards of vectors."""
         return HitsSearcher(self._sides, shards, self._finding.hits)
-
-    def merge(self, shards: Sequence[OpenShard], places: Sequence[Ints], folder: Any) -> None:
-        """Writes the vectors of all documents as one shard, and makes an index of them."""
-        merge_vectors(
-            [VectorShard.open(shard.documents.folder) for shard in shards], places, folder
-        )
-        self.arrange(folder)
-
-    def arrange(self, folder: Path) -> None:
-        """Makes the index of the vectors in a folder."""
-        raise NotImplementedError
 
 
 class HitsSearcher(VectorSearcher):

@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterable, Iterator
+from array import array
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
-from irtoolkit.base.analysis import Analysis, StopWords, Tokenizer, analyzer
+from irtoolkit.base.analysis import Analysis, Analyzer, StopWords, Tokenizer, analyzer
 from irtoolkit.base.errors import InputError, needs_extra
 from irtoolkit.base.ids import Ints, Segments
 from irtoolkit.datasets.cache import content_hash
 from irtoolkit.indexes.strings import Strings
-from irtoolkit.retrievers._terms import Frequencies, TermNumbers, widen
 from irtoolkit.retrievers.base import Ask, Block, Retriever, Scorer
 from irtoolkit.retrievers.task import Task
 from irtoolkit.retrievers.text_files import FileStatistics, file_texts
@@ -95,16 +96,16 @@ class Word2Vec(Retriever):
             if getattr(self, name) < 1:
                 raise InputError(f"setting {name}={getattr(self, name)} is not at least 1")
         analyze = analyzer(self.tokenizer, self.stop)
-        vocabulary, trained = TermNumbers(analyze), Frequencies()
+        vocabulary = _WordNumbers(analyze)
         with tempfile.TemporaryDirectory() as folder:
             texts = TokenLines(Path(folder, "tokens"))
             texts.write(map(analyze, self._training_texts(task)))
             # The numbers of words follow the training text: the order of a text's words in its
             # sum decides the last bit of a score.
             for block in texts.blocks():
-                trained.add(vocabulary.count(block))
+                vocabulary.learn(block)
             words = self._train(texts)
-        means = _Means(vocabulary, words, self._weights(vocabulary.names(), trained))
+        means = _Means(vocabulary, words, self._weights(vocabulary))
         docs = means(task.docs)
 
         def ask(query_task: Task) -> Scorer:
@@ -118,11 +119,12 @@ class Word2Vec(Retriever):
 
         return ask
 
-    def _weights(self, terms: list[str], trained: Frequencies) -> NDArray[np.float64]:
-        """The weight of each word."""
+    def _weights(self, vocabulary: _WordNumbers) -> NDArray[np.float64]:
+        """The weight of each word of the training text."""
+        terms = vocabulary.names()
         if self.weighting == "none":
             return np.ones(max(1, len(terms)))
-        size, frequencies = trained.texts, trained.of(len(terms))
+        size, frequencies = vocabulary.texts, vocabulary.frequencies
         if "statistics" in self._files:
             analysis = Analysis(self.tokenizer, self.stop, "none")
             statistics = FileStatistics(self._files["statistics"], analysis)
@@ -158,6 +160,43 @@ class Word2Vec(Retriever):
         return model.wv
 
 
+class _WordNumbers:
+    """Numbers words as they appear, and counts them in texts.
+
+    Attributes:
+        texts: number of texts of which words were learnt.
+        frequencies: (w,) in how many of them each word occurs.
+    """
+
+    def __init__(self, analyze: Analyzer) -> None:
+        self._analyze = analyze
+        self._numbers: dict[str, int] = {}
+        self.texts, self.frequencies = 0, np.zeros(0, np.int64)
+
+    def names(self) -> list[str]:
+        """Returns every word, at its number."""
+        return list(self._numbers)
+
+    def learn(self, texts: Sequence[Segments]) -> None:
+        """Takes in the frequencies of the words of more texts."""
+        found = np.bincount(self.count(texts).indices, minlength=len(self._numbers))
+        found[: len(self.frequencies)] += self.frequencies
+        self.texts, self.frequencies = self.texts + len(texts), found
+
+    def count(self, texts: Iterable[Segments]) -> Any:
+        """Returns a (texts, words) CSR matrix of counts; its words are those that have appeared."""
+        words, ends = array("i"), array("q", [0])
+        for segments in texts:
+            for word in chain.from_iterable(map(self._analyze, segments)):
+                words.append(self._numbers.setdefault(word, len(self._numbers)))
+            ends.append(len(words))
+        numbers, starts = np.array(words, np.int32), np.array(ends, np.int64)
+        shape = (len(starts) - 1, max(1, len(self._numbers)))
+        matrix = csr_array((np.ones(len(numbers)), numbers, starts), shape=shape)
+        matrix.sum_duplicates()
+        return matrix
+
+
 class _Means:
     """Gives each text the weighted mean of the vectors of its words.
 
@@ -167,7 +206,9 @@ class _Means:
         weights: of the first words of the vocabulary, all of the training text among them.
     """
 
-    def __init__(self, vocabulary: TermNumbers, vectors: Any, weights: NDArray[np.float64]) -> None:
+    def __init__(
+        self, vocabulary: _WordNumbers, vectors: Any, weights: NDArray[np.float64]
+    ) -> None:
         self._vocabulary, self._vectors, self._weights = vocabulary, vectors, weights
 
     def __call__(self, texts: Iterable[Segments]) -> NDArray[np.float64]:
@@ -182,7 +223,7 @@ class _Means:
             if names[number] in self._vectors:
                 vectors[column] = self._vectors[names[number]]
                 weights[column] = self._weights[number] if vectors[column].any() else 0.0
-        used_counts = widen(counts, len(names))[:, used]
+        used_counts = counts[:, used]
         totals: NDArray[np.float64] = used_counts @ weights
         summed: NDArray[np.float64] = used_counts @ (vectors * weights[:, None])
         return np.divide(summed, totals[:, None], out=summed, where=totals[:, None] > 0)

@@ -16,7 +16,8 @@ import pytest
 
 from irtoolkit import version
 from irtoolkit.base.errors import InputError
-from irtoolkit.engines import ray_patience, ray_start
+from irtoolkit.engines import node as nodes
+from irtoolkit.engines import ray_start
 from irtoolkit.engines.ray import RayEngine
 from tests import clusters
 from tests.waiting import PATIENCE, wait_for
@@ -182,7 +183,7 @@ def test_a_node_that_lives_is_waited_for(when: str, monkeypatch: pytest.MonkeyPa
     answers = iter([False, False, True])
     monkeypatch.setattr(node, "Node", Node)
     monkeypatch.setattr(services, "get_node", found)
-    with ray_patience.patient_start():
+    with nodes.patient_start():
         if when == "late":
             assert Node("node").found == "node of address"
         else:

@@ -9,7 +9,7 @@ import pytest
 
 import irtoolkit as ir
 from irtoolkit.base.errors import InputError
-from irtoolkit.ranking.fusion_inputs import check_together, datasets_named
+from irtoolkit.ranking.fusion import check_together, datasets_named
 from irtoolkit.runs import Run
 from irtoolkit.runs.provenance import read_metadata, record, write_metadata
 from tests.conftest import Answer

@@ -222,7 +222,7 @@ def test_what_it_says_of_itself(retriever: Reranker) -> None:
     elsewhere = replace(retriever, endpoint="https://host.example/v1")
     assert elsewhere.asks_others()
     assert elsewhere.missing() is None
-    assert retriever.stores() == "answers"
+    assert retriever.stores == "answers"
     assert retriever.index_format() is None
     assert retriever.fingerprint() is None
     text = {key: "none" if v is None else str(v) for key, v in retriever.settings().items()}
