@@ -29,159 +29,97 @@ cjk = analyzer("cjk", "none")
 # Text, the tokens of Lucene's StandardAnalyzer, the terms of Anserini's English analyzer.
 LUCENE: list[tuple[str, list[str], list[str]]] = [
     ('', [], []),
-    ('   \t\n', [], []),
     ("The cat's whiskers", ['the', "cat's", 'whiskers'], ['cat', 'whisker']),
     ('the dogs’ bone', ['the', 'dogs', 'bone'], ['dog', 'bone']),
-    ("O’Neill's", ["o’neill's"], ['o’neil']),
     ("it's Itʼs", ["it's", 'itʼs'], ['itʼ']),
-    ("James' Joneses'", ['james', 'joneses'], ['jame', 'jones']),
     ("'s", ['s'], ['s']),
-    ("the's", ["the's"], []),
     ('THE’S', ['the’s'], []),
     ('U.S.A. e.g. i.e.', ['u.s.a', 'e.g', 'i.e'], ['u.s.a', 'e.g', 'i.']),
-    ("U.S.A's", ["u.s.a's"], ['u.s.a']),
     ("can't won't I'm", ["can't", "won't", "i'm"], ["can't", "won't", "i'm"]),
-    ('3.14 1,000,000.5 1;2', ['3.14', '1,000,000.5', '1;2'], ['3.14', '1,000,000.5', '1;2']),
     ('10:30 a:b a:1 1:a', ['10', '30', 'a:b', 'a', '1', '1', 'a'], ['10', '30', 'a:b', '1', '1']),
-    ('a.b 1.a a.1', ['a.b', '1', 'a', 'a', '1'], ['a.b', '1', '1']),
     ('x-ray co-op--end', ['x', 'ray', 'co', 'op', 'end'], ['x', 'rai', 'co', 'op', 'end']),
     ('snake_case _a_ __ a__b _1', ['snake_case', '_a_', 'a__b', '_1'], ['snake_cas', '_a_', 'a__b', '_1']),
-    ('foo@bar.com http://a.b/c?d=e', ['foo', 'bar.com', 'http', 'a.b', 'c', 'd', 'e'], ['foo', 'bar.com', 'http', 'a.b', 'c', 'd', 'e']),
     ('naïve café résumé', ['naïve', 'café', 'résumé'], ['naïv', 'café', 'résumé']),
-    ('ﬁne ﬂ', ['ﬁne', 'ﬂ'], ['ﬁne', 'ﬂ']),
     ('ＡＢＣ ａｂｃ１', ['ａｂｃ', 'ａｂｃ１'], ['ａｂｃ', 'ａｂｃ１']),
     ('x² H₂O ½ ① №', ['x', 'h', 'o'], ['x', 'h', 'o']),
-    ('100% $5 £6 c#', ['100', '5', '6', 'c'], ['100', '5', '6', 'c']),
     ('C++ .NET node.js', ['c', 'net', 'node.js'], ['c', 'net', 'node.j']),
-    ('and/or', ['and', 'or'], []),
     ("rock'n'roll", ["rock'n'roll"], ["rock'n'rol"]),
-    ("'quoted' ‘quoted’ “q”", ['quoted', 'quoted', 'q'], ['quot', 'quot', 'q']),
     ("a'", ['a'], []),
     ("l'été", ["l'été"], ["l'été"]),
-    ("don't’s", ["don't’s"], ["don't"]),
     ('ae\u0301b', ['ae\u0301b'], ['ae\u0301b']),
-    ('a\xadb', ['a\xadb'], ['a\xadb']),
     ('a\u200db a\u200cb', ['a\u200db', 'a\u200cb'], ['a\u200db', 'a\u200cb']),
-    ('a\u200bb', ['a', 'b'], ['b']),
     ('a\u2060b', ['a\u2060b'], ['a\u2060b']),
     ('\ufeffa', ['a'], []),
-    ('straße STRASSE', ['straße', 'strasse'], ['straße', 'strass']),
     ('Привет, мир!', ['привет', 'мир'], ['привет', 'мир']),
-    ('שלום', ['שלום'], ['שלום']),
     ('مرحبا', ['مرحبا'], ['مرحبا']),
-    ('ไทย ภาษา', ['ไทย', 'ภาษา'], ['ไทย', 'ภาษา']),
     ('한국어 단어', ['한국어', '단어'], ['한국어', '단어']),
     ('ひらがな カタカナ', ['ひ', 'ら', 'が', 'な', 'カタカナ'], ['ひ', 'ら', 'が', 'な', 'カタカナ']),
-    ('鲁迅 abc鲁迅def', ['鲁', '迅', 'abc', '鲁', '迅', 'def'], ['鲁', '迅', 'abc', '鲁', '迅', 'def']),
     ('𠀀𠀁', ['𠀀', '𠀁'], ['𠀀', '𠀁']),
-    ('a𝒳b', ['a𝒳b'], ['a𝒳b']),
     ('A\x00b', ['a', 'b'], ['b']),
     ('1st 2nd 3D', ['1st', '2nd', '3d'], ['1st', '2nd', '3d']),
-    ('a1b2 1a2b', ['a1b2', '1a2b'], ['a1b2', '1a2b']),
     ('12:30pm', ['12', '30pm'], ['12', '30pm']),
-    ('v1.0.2', ['v1.0.2'], ['v1.0.2']),
     ('1.2.3.4', ['1.2.3.4'], ['1.2.3.4']),
-    ('1,2,a', ['1,2', 'a'], ['1,2']),
     ('a,b', ['a', 'b'], ['b']),
     ('a;b', ['a', 'b'], ['b']),
-    ('a·b', ['a·b'], ['a·b']),
     ('a‧b', ['a‧b'], ['a‧b']),
-    ("3'4", ["3'4"], ["3'4"]),
     ('3’4', ['3’4'], ['3’4']),
-    ('running ran easily generically', ['running', 'ran', 'easily', 'generically'], ['run', 'ran', 'easili', 'gener']),
     ('relational conditional rational', ['relational', 'conditional', 'rational'], ['relat', 'condit', 'ration']),
     ('sky skies die dies dying', ['sky', 'skies', 'die', 'dies', 'dying'], ['sky', 'ski', 'die', 'di', 'dy']),
-    ('univers university universal', ['univers', 'university', 'universal'], ['univ', 'univers', 'univers']),
     ('as is of on', ['as', 'is', 'of', 'on'], []),
-    ('bly possibly apology geology', ['bly', 'possibly', 'apology', 'geology'], ['bly', 'possibl', 'apolog', 'geologi']),
     ('by cry', ['by', 'cry'], ['cry']),
     ('ponies caresses', ['ponies', 'caresses'], ['poni', 'caress']),
-    ('hopping hoping', ['hopping', 'hoping'], ['hop', 'hope']),
     ('agreed feed plastered', ['agreed', 'feed', 'plastered'], ['agre', 'feed', 'plaster']),
-    ('Generalizations', ['generalizations'], ['gener']),
     ('no not nor', ['no', 'not', 'nor'], ['nor']),
-    ('into if it', ['into', 'if', 'it'], []),
     ('don’t', ['don’t'], ['don’t']),
     ('rock’n’roll’s', ['rock’n’roll’s'], ['rock’n’rol']),
-    ('’s a’s ＇s a＇s', ['s', 'a’s', 's', 'a＇s'], ['s', 's']),
     ('été’S', ['été’s'], ['été']),
-    ('a…b', ['a', 'b'], ['b']),
     ('a—b', ['a', 'b'], ['b']),
-    ('a\xa0b', ['a', 'b'], ['b']),
     ('$a_b$', ['a_b'], ['a_b']),
     ('A.', ['a'], []),
-    ('A.B.', ['a.b'], ['a.b']),
     ('..a..', ['a'], []),
-    ('a..b', ['a', 'b'], ['b']),
     ("a.'b", ['a', 'b'], ['b']),
     ("a:'b", ['a', 'b'], ['b']),
-    ('1..2', ['1', '2'], ['1', '2']),
     ('a_1.b', ['a_1', 'b'], ['a_1', 'b']),
-    ('_.a', ['a'], []),
     ('1_000 1_a', ['1_000', '1_a'], ['1_000', '1_a']),
-    ("x_'s", ['x_', 's'], ['x_', 's']),
     ('१२', ['१२'], ['१२']),
     ('Ⅳ ⅳ', ['ⅳ', 'ⅳ'], ['ⅳ', 'ⅳ']),
-    ('ª º', ['ª', 'º'], ['ª', 'º']),
     ('µ', ['µ'], ['µ']),
-    ('ǆ', ['ǆ'], ['ǆ']),
     ('ʼa aʼb', ['ʼa', 'aʼb'], ['ʼa', 'aʼb']),
-    ('a`b', ['a', 'b'], ['b']),
     ('a´b', ['a', 'b'], ['b']),
     ('a\u0301 \u0301b', ['a\u0301', 'b'], ['a\u0301', 'b']),
-    ('\u200da', ['a'], []),
     ('ー カー', ['ー', 'カー'], ['ー', 'カー']),
-    ('ｶﾀｶﾅ', ['ｶﾀｶﾅ'], ['ｶﾀｶﾅ']),
     ('アイ・ウ', ['アイ', 'ウ'], ['アイ', 'ウ']),
-    ('ゔ ヴ', ['ゔ', 'ヴ'], ['ゔ', 'ヴ']),
     ('ㇰ', ['ㇰ'], ['ㇰ']),
     ('가나다abc', ['가나다abc'], ['가나다abc']),
-    ('漢字かな交じり', ['漢', '字', 'か', 'な', '交', 'じ', 'り'], ['漢', '字', 'か', 'な', '交', 'じ', 'り']),
     ('ᄀᄁ', ['ᄀᄁ'], ['ᄀᄁ']),
-    ('ລາວ', ['ລາວ'], ['ລາວ']),
     ('a：b', ['a：b'], ['a：b']),
     ('a．b', ['a．b'], ['a．b']),
-    ('1．2', ['1．2'], ['1．2']),
     ('1，2', ['1，2'], ['1，2']),
-    ('x;y', ['x', 'y'], ['x', 'y']),
     ('1⁄3', ['1⁄3'], ['1⁄3']),
-    ('1/3', ['1', '3'], ['1', '3']),
     ('1٬000', ['1٬000'], ['1٬000']),
     ('ー', ['ー'], ['ー']),
-    ('a_\u0301', ['a_\u0301'], ['a_\u0301']),
     ('=\u0301', [], []),
-    ('\u0300', [], []),
     ('a\u034fb', ['a\u034fb'], ['a\u034fb']),
-    ('𝐀bc', ['𝐀bc'], ['𝐀bc']),
     ('𐐀x', ['𐐨x'], ['𐐨x']),
     ('ꀕ', ['ꀕ'], ['ꀕ']),
-    ('〱〵', ['〱〵'], ['〱〵']),
     ('᷀a', ['a'], []),
 ]  # fmt: skip
 
 # Text and the tokens of Lucene's CJKAnalyzer.
 CJK: list[tuple[str, list[str]]] = [
     ('ﬁne ﬂ', ['ﬁne', 'ﬂ']),
-    ('ＡＢＣ ａｂｃ１', ['abc', 'abc1']),
     ('한국어 단어', ['한국', '국어', '단어']),
     ('ひらがな カタカナ', ['ひら', 'らが', 'がな', 'カタ', 'タカ', 'カナ']),
-    ('鲁迅 abc鲁迅def', ['鲁迅', 'abc', '鲁迅', 'def']),
     ('𠀀𠀁', ['𠀀𠀁']),
     ('a𝒳b', ['a𝒳b']),
-    ('ー カー', ['ー', 'カー']),
     ('ｶﾀｶﾅ', ['カタ', 'タカ', 'カナ']),
-    ('アイ・ウ', ['アイ', 'ウ']),
     ('ゔ ヴ', ['ゔ', 'ヴ']),
     ('ㇰ', ['ㇰ']),
-    ('漢字かな交じり', ['漢字', '字か', 'かな', 'な交', '交じ', 'じり']),
     ('a：b', ['a:b']),
-    ('a．b', ['a.b']),
     ('1．2', ['1.2']),
     ('1，2', ['1,2']),
-    ('ー', ['ー']),
     ('𝐀bc', ['𝐀bc']),
     ('𐐀x', ['𐐨x']),
-    ('ꀕ', ['ꀕ']),
     ('〱〵', ['〱〵']),
 ]  # fmt: skip
 # What CJKAnalyzer stops, and we do not.
@@ -290,23 +228,6 @@ def test_letters_are_lowered_one_by_one(text: str, tokens: list[str]) -> None:
     assert standard(text) == tokens
 
 
-@pytest.mark.parametrize(
-    ("text", "tokens"),
-    [
-        ("3カ月", ["3", "カ", "月"]),
-        ("aカ", ["a", "カ"]),
-        ("カa", ["カ", "a"]),
-        ("ア1", ["ア", "1"]),
-    ],
-)
-def test_katakana_stands_apart_from_latin_and_digits(text: str, tokens: list[str]) -> None:
-    assert standard(text) == tokens
-
-
-def test_the_iteration_mark_makes_no_pair() -> None:
-    assert cjk("惛々之") == ["惛", "々", "之"]
-
-
 @pytest.mark.parametrize(("text", "tokens"), SCRIPTS, ids=ascii)
 def test_scripts_symbols_and_emoji_are_split_as_lucene_does(text: str, tokens: list[str]) -> None:
     assert standard(text) == tokens
@@ -392,25 +313,11 @@ def test_every_character_is_split_as_lucene_does(form: str) -> None:
 # -- stop words -------------------------------------------------------------------------------
 
 
-def test_lucenes_stop_words() -> None:
-    assert stop_words("lucene") == CJK_STOP - {"s", "t", "www"} | {"an"}
-    assert len(stop_words("lucene")) == 33
-    assert english("An apple, the pear; NOT a fig") == ["appl", "pear", "fig"]
-
-
 @with_java
 def test_lucenes_stop_words_are_lucenes() -> None:
     words = sorted({*stop_words("lucene"), *stop_words("sklearn"), *CJK_STOP})
     kept = [word for word in words if lucenes("english", word)]
     assert [word for word in words if word not in stop_words("lucene")] == kept
-
-
-@pytest.mark.parametrize("tokenizer", ["word", "whitespace", "standard", "cjk"])
-@pytest.mark.parametrize("stop", ["sklearn", "lucene", "none"])
-def test_what_is_stopped_is_the_lists_words(tokenizer: Any, stop: Any) -> None:
-    text = "The cat and THIS dog whereupon such fish"
-    words = text.lower().split()
-    assert analyzer(tokenizer, stop)(text) == [w for w in words if w not in stop_words(stop)]
 
 
 def test_words_are_stopped_before_they_are_stemmed() -> None:
@@ -449,21 +356,7 @@ def test_a_possessive_goes_where_words_are_stemmed(mark: str) -> None:
     assert english(f"the{mark}s") == [], "what is left is stopped"
 
 
-def test_other_apostrophes_stay() -> None:
-    assert english("don't O'Neill rock'n'roll") == ["don't", "o'neil", "rock'n'rol"]
-    assert english("cat\u02bcs") == ["cat\u02bc"]
-
-
 # -- whitespace and words ---------------------------------------------------------------------
-
-
-@given(st.text(max_size=40))
-def test_every_tokenizer_takes_any_text(text: str) -> None:
-    for tokenizer in ("word", "whitespace", "standard", "cjk"):
-        for stem in ("none", "porter"):
-            terms = analyzer(tokenizer, "none", stem)(text)  # type: ignore[arg-type]
-            assert all(isinstance(term, str) for term in terms)
-            assert terms == analyzer(tokenizer, "none", stem)(text)  # type: ignore[arg-type]
 
 
 @given(st.lists(st.text("ab'1.漢字,é", max_size=8), max_size=5))

@@ -6,7 +6,6 @@ import subprocess
 import sys
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
@@ -38,16 +37,6 @@ def test_a_column_is_pyarrows(data: st.DataObject) -> None:
     made = arrow.column(given_values, kind)
     made.validate(full=True)
     assert made.equals(pa.array(given_values, kind))
-
-
-@pytest.mark.parametrize("dtype", [np.int32, np.int64, np.float32, np.float64, np.uint8])
-def test_numbers_go_to_arrow_and_back(dtype: Any) -> None:
-    values = np.arange(7).astype(dtype)[::2]
-    made = arrow.numbers(values)
-    assert made.equals(pa.array(values))
-    assert arrow.to_numpy(made).dtype == dtype
-    assert arrow.to_numpy(made[1:]).tolist() == values[1:].tolist()
-    assert len(arrow.to_numpy(arrow.numbers(values[:0]))) == 0
 
 
 def test_what_a_type_does_not_hold_is_refused() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import hashlib
 import os
-import pickle
 import platform
 import subprocess
 import sys
@@ -16,14 +15,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-import yaml
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import (
     atomic_path,
     atomic_text,
     check_writable,
-    git_blob_id,
     is_temporary,
     read_lines,
 )
@@ -32,7 +29,6 @@ from irtoolkit.base.locks import locked
 from irtoolkit.base.paths import same_place
 from irtoolkit.runs import provenance
 from irtoolkit.runs.run import Run
-from tests.conftest import ROOT
 
 Write = Callable[..., Path]
 
@@ -43,32 +39,6 @@ def names(folder: Path) -> list[str]:
 
 
 # -- InputError ----------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("where", "text"),
-    [
-        ({}, "no rows"),
-        ({"file": "x.run"}, "x.run: no rows"),
-        ({"file": "x.run", "line": 7}, "x.run:7: no rows"),
-        ({"remedy": "add one"}, "no rows (add one)"),
-        ({"file": "x.run", "remedy": "add one"}, "x.run: no rows (add one)"),
-        ({"file": "x.run", "line": 7, "remedy": "add one"}, "x.run:7: no rows (add one)"),
-    ],
-)
-def test_the_message_is_place_then_finding_then_remedy(where: dict[str, Any], text: str) -> None:
-    error = InputError("no rows", **where)
-    assert str(error) == text
-    assert error.args == (text,)
-
-
-def test_an_error_survives_pickling() -> None:
-    """Errors cross process borders whole: in pools of workers, and in pytest-xdist."""
-    error = InputError("no rows", file="x.run", line=3, remedy="add one")
-    copy = pickle.loads(pickle.dumps(error))
-    assert isinstance(copy, InputError)
-    assert str(copy) == "x.run:3: no rows (add one)"
-    assert (copy.found, copy.file, copy.line, copy.remedy) == ("no rows", "x.run", 3, "add one")
 
 
 # -- writing -------------------------------------------------------------------------------------
@@ -222,14 +192,6 @@ def test_lines_of_valid_files(write: Write, name: str, data: bytes, lines: list[
     assert lines_of(path) == list(enumerate(lines, 1))
 
 
-@pytest.mark.parametrize(
-    "end", ["\u2028", "\u2029", "\x85", "\x0b", "\x0c", "\x1c", "\x1d", "\x1e"]
-)
-def test_only_line_feed_ends_a_line(write: Write, end: str) -> None:
-    """str.splitlines would end a line at each of these, and shift every number after it."""
-    assert lines_of(write("x.txt", f"a{end}b\nc\n")) == [(1, f"a{end}b"), (2, "c")]
-
-
 def test_gzip_members_are_read_on(write: Write) -> None:
     """`cat a.gz b.gz` is a valid gzip file."""
     path = write("x.gz", gzip.compress(b"a\nb") + gzip.compress(b"c\nd\n"))
@@ -259,21 +221,6 @@ def test_a_truncated_gzip_file_is_named_where_it_breaks_off(write: Write) -> Non
     assert 1 <= line <= whole_lines + 1
 
 
-def test_a_wrong_checksum_is_damage(write: Write) -> None:
-    packed = bytearray(gzip.compress(LONG))
-    packed[-8] ^= 0xFF
-    damaged(write("x.gz", bytes(packed)))
-
-
-@pytest.mark.parametrize(
-    ("data", "said"),
-    [(b"\x1f", "damaged gzip"), (b"\x1f\x8c rest", "not UTF-8"), (b"PK\x03\x04", "not a .zip")],
-)
-def test_a_gz_name_on_another_format(write: Write, data: bytes, said: str) -> None:
-    with pytest.raises(InputError, match=said):
-        list(read_lines(write("x.gz", data)))
-
-
 @pytest.mark.parametrize("name", ["none.txt", "none.gz", "none/x.txt"])
 def test_a_missing_file_is_an_input_error(tmp_path: Path, name: str) -> None:
     with pytest.raises(InputError) as caught:
@@ -283,19 +230,6 @@ def test_a_missing_file_is_an_input_error(tmp_path: Path, name: str) -> None:
 
 
 # -- fingerprints --------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("data", "blob"),
-    [  # as `git hash-object` prints them
-        (b"", "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391"),
-        (b"hello\n", "ce013625030ba8dba906f756967f9e9ca394464a"),
-        (b"test content\n", "d670460b4b4aece5915caf5c68d12f560a9fe3e4"),
-        (b"what is up, doc?", "bd9dbf5aae1a3862dd1526723246b20206e5fc37"),
-    ],
-)
-def test_git_blob_ids(data: bytes, blob: str) -> None:
-    assert git_blob_id(data) == blob
 
 
 # -- identifiers ---------------------------------------------------------------------------------
@@ -371,28 +305,6 @@ def _checkout(root: Path, monkeypatch: pytest.MonkeyPatch, name: str = "irtoolki
     return root
 
 
-def test_a_record_has_the_commit_of_the_source_that_runs() -> None:
-    provenance.commit.cache_clear()
-    found = provenance.record(MADE, 0.0)["implementation"]["source"]["commit"]
-    if not (ROOT / ".git").exists():
-        assert found is None
-    else:
-        assert found.removesuffix("-dirty") == _git(ROOT, "rev-parse", "HEAD")
-
-
-def test_a_checkout_has_its_commit_also_where_git_is_told_of_another(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    other = _checkout(tmp_path / "other", monkeypatch)
-    root = _checkout(tmp_path / "mine", monkeypatch)
-    (root / "more").touch()
-    _git(root, "add", ".")
-    _git(root, "commit", "-qm", "more")
-    head = _git(root, "rev-parse", "HEAD")
-    monkeypatch.setenv("GIT_DIR", str(other / ".git"))
-    assert provenance.commit.__wrapped__() == head
-
-
 @pytest.mark.parametrize("change", ["a file changed", "a file more", "a file elsewhere", "nothing"])
 def test_a_commit_says_whether_the_package_is_otherwise(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: str
@@ -422,18 +334,6 @@ def test_an_installed_package_has_not_the_commit_of_a_repository_around_it(
     assert provenance.commit.__wrapped__() is None
 
 
-@pytest.mark.parametrize("text", [None, "[project", "[tool.x]\n", "project = 1\n"])
-def test_a_repository_without_our_project_file_gives_no_commit(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str | None
-) -> None:
-    file = _checkout(tmp_path / "x", monkeypatch) / "pyproject.toml"
-    if text is None:
-        file.unlink()
-    else:
-        file.write_text(text)
-    assert provenance.commit.__wrapped__() is None
-
-
 def test_a_git_that_does_not_answer_is_not_waited_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -447,29 +347,15 @@ def test_a_git_that_does_not_answer_is_not_waited_for(
     assert provenance.commit.__wrapped__() is None
 
 
-def test_a_record_that_cannot_be_written_leaves_the_old_one(tmp_path: Path) -> None:
-    provenance.write_metadata(tmp_path / "x.run", {"tag": "old"})
-    with pytest.raises(yaml.YAMLError):
-        provenance.write_metadata(tmp_path / "x.run", {"tag": "new", "unknown": object()})
-    assert provenance.read_metadata(tmp_path / "x.run") == {"tag": "old"}
-    assert names(tmp_path) == ["x.run.ir-metadata.yml"]
-
-
 @pytest.mark.parametrize(
     "data",
     [
         b"",
-        b"tag: [unclosed",
         b"tag: 'half",
-        b"a: b: c",
         b"\tindented: with a tab",
-        b"- a\n- list\n",
         b"just words",
-        b"42",
         b"tag: caf\xe9",
-        b"\x00\x01",
         b"!!python/object/apply:os.getcwd []",
-        b"date: 2024-99-99",
         b"&a [*missing]",
     ],
 )
@@ -554,18 +440,6 @@ def test_writers_with_one_process_number_do_not_share_a_temporary_file(tmp_path:
         second.write("second\n")
     assert path.read_text() == "first\n" * 9
     assert names(tmp_path) == ["x"]
-
-
-@pytest.mark.skipif(os.name == "nt", reason="no modes")
-@pytest.mark.parametrize("mode", [0o600, 0o640, 0o755])
-def test_a_file_keeps_its_mode(tmp_path: Path, mode: int) -> None:
-    path = tmp_path / "x"
-    path.touch()
-    path.chmod(mode)
-    with atomic_text(path) as out:
-        out.write("new\n")
-    assert path.read_text() == "new\n"
-    assert path.stat().st_mode & 0o777 == mode
 
 
 @pytest.mark.parametrize("name", ["", ".", "/"])

@@ -114,12 +114,3 @@ def test_damaged_utf16_is_refused_with_its_line(tmp_path: Path) -> None:
     path.write_bytes("1\ta\n".encode("utf-16") + b"\x00\xd8")
     with pytest.raises(InputError, match="not utf-16"):
         list(read_lines(path))
-
-
-def test_a_reader_that_was_never_opened_is_not_closed(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Python 3.13 prints what goes wrong then."""
-    with pytest.raises(InputError, match="no such file"):
-        Run.read(tmp_path / "none.run.gz")
-    assert capsys.readouterr().err == ""

@@ -54,17 +54,6 @@ def test_a_column_of_others_twice(use: Callable[[], Any], found: str) -> None:
         use()
 
 
-def test_a_column_that_is_not_read_may_be_there_twice() -> None:
-    both = twice(RUN.assign(rank=[0, 1]), "rank")
-    assert ir.evaluate(JUDGED, both, measures="AP").figures() == {"run": {"AP": 0.5}}
-
-
-def test_tables_of_arrow_are_read() -> None:
-    table = pa.Table.from_pandas(RUN)
-    assert ir.evaluate(JUDGED, table, measures="AP").figures() == {"run": {"AP": 0.5}}
-    assert [hit.doc_id for hit in ir.index(pa.Table.from_pandas(DOCS)).search("dog")] == ["b"]
-
-
 def test_a_query_of_polars_has_no_rows_yet() -> None:
     polars = pytest.importorskip("polars")
     lazy = polars.DataFrame(RUN.to_dict("list")).lazy()

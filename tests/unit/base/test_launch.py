@@ -49,13 +49,9 @@ def test_each_launcher_numbers_its_processes(env: dict[str, str], expected: Laun
     ("env", "size"),
     [
         (SALLOC, 1),  # the shell of salloc: the job has tasks, and none is started
-        ({**SALLOC, "SLURM_PROCID": "0", "SLURM_LOCALID": "0"}, 1),  # a batch script
         ({**SRUN, "SLURM_STEP_ID": str(0xFFFFFFFB)}, 1),  # a batch script, by its step's number
-        ({**SRUN, "SLURM_STEP_ID": str(0xFFFFFFFA)}, 1),  # an interactive shell
         ({**SRUN, "SLURM_NTASKS": "1", "SLURM_STEP_NUM_TASKS": "1"}, 1),  # srun --ntasks=1
-        ({**SRUN, "SLURM_STEP_NUM_TASKS": "1"}, 1),  # a step of one task in a job of four
         ({**SRUN, "SLURM_STEP_NUM_TASKS": "4"}, 4),
-        (SRUN, 4),
         ({**SALLOC, "SLURM_PROCID": "0", "SLURM_LAUNCH_NODE_IPADDR": "10.0.0.1"}, 4),
     ],
 )

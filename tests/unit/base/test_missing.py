@@ -10,15 +10,6 @@ from irtoolkit.base import missing
 from irtoolkit.base.missing import no_such_file
 
 
-def test_the_nearest_name_in_the_folder_is_given(tmp_path: Path) -> None:
-    for name in ("novel.txt", "bm25.run", ".novl.txt"):
-        (tmp_path / name).touch()
-    error = no_such_file(tmp_path / "novl.txt")
-    assert str(error) == f"{tmp_path}/novl.txt: no such file (did you mean {tmp_path}/novel.txt?)"
-    assert no_such_file(tmp_path / "something-else.csv").remedy is None
-    assert no_such_file(tmp_path / "none" / "novel.txt").remedy is None
-
-
 def test_the_names_of_a_huge_folder_are_not_compared(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -8,11 +8,10 @@ import threading
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import IO
 
 import pytest
 
-from irtoolkit.base import files, packed
+from irtoolkit.base import packed
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import read_chunks, read_lines
 from irtoolkit.runs import Qrels, Run
@@ -47,26 +46,6 @@ def test_a_bomb_is_refused(tmp_path: Path, reader: Callable[[Path], object], byt
     assert "give the plain file" in str(caught.value.remedy)
 
 
-def test_a_bomb_is_left_where_it_is_packed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What comes out before the refusal is little more than what is allowed."""
-    bomb = tmp_path / "bomb.run.gz"
-    bomb.write_bytes(gzip.compress(b"\n" * 16 * SMALL))
-    allowed = 200 * bomb.stat().st_size
-    out = 0
-    whole = gzip.GzipFile.read1
-
-    def counted(self: gzip.GzipFile, size: int = -1) -> bytes:
-        nonlocal out
-        data = whole(self, size)
-        out += len(data)
-        return data
-
-    monkeypatch.setattr(gzip.GzipFile, "read1", counted)
-    with pytest.raises(InputError, match="unpacks to more"):
-        read(bomb)
-    assert allowed <= out <= allowed + packed._PIECE
-
-
 def test_a_bomb_in_a_zip_is_refused(tmp_path: Path) -> None:
     bomb = tmp_path / "bomb.zip"
     with zipfile.ZipFile(bomb, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -86,21 +65,6 @@ def test_a_bomb_in_a_pipe_is_refused(tmp_path: Path) -> None:
         read(pipe)
 
 
-def test_what_packs_well_is_read(tmp_path: Path) -> None:
-    """A run of many rows, whose packed form is a tenth."""
-    lines = [f"q{i // 1000} Q0 d{i} {i % 1000 + 1} {-i} t\n" for i in range(30_000)]
-    path = tmp_path / "x.run.gz"
-    path.write_bytes(gzip.compress("".join(lines).encode()))
-    assert len("".join(lines)) > SMALL
-    assert len(Run.read(path)) == 30_000
-
-
-def test_few_bytes_are_read_whatever_the_ratio(tmp_path: Path) -> None:
-    path = tmp_path / "x.txt.gz"
-    path.write_bytes(gzip.compress(b"\n" * (SMALL - 1) + b"x"))
-    assert list(read_lines(path, empty=False)) == [(SMALL, "x")]
-
-
 @pytest.mark.parametrize("name", ["x.txt", "x.txt.gz"])
 @pytest.mark.parametrize(
     ("data", "wanted"),
@@ -118,20 +82,3 @@ def test_lines_keep_their_numbers_without_the_empty_ones(
     path = tmp_path / name
     path.write_bytes(gzip.compress(data) if name.endswith(".gz") else data)
     assert list(read_lines(path, empty=False)) == wanted
-
-
-def test_empty_lines_are_not_read_one_by_one(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = tmp_path / "x.qrels"
-    path.write_bytes(b"q1 0 d1 1\n" + b"\n" * SMALL)
-    skipped = []
-    whole = files._skip_empty
-
-    def skip(raw: IO[bytes]) -> int:
-        skipped.append(whole(raw))
-        return skipped[-1]
-
-    monkeypatch.setattr(files, "_skip_empty", skip)
-    assert len(Qrels.read(path)) == 1
-    assert skipped == [SMALL - 1]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -38,15 +37,6 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Install
     plugins.of_group.cache_clear()
 
 
-def test_a_plugin_is_found_and_not_imported(install: Install) -> None:
-    install("brings-one", {"shiny": "brings_one:Shiny"}, "class Shiny: pass")
-    found = plugins.of_group(plugins.RETRIEVERS)
-    assert "shiny" in found
-    assert "brings_one" not in sys.modules
-    assert found["shiny"].load().__name__ == "Shiny"
-    assert found["shiny"].load() is sys.modules["brings_one"].Shiny
-
-
 @pytest.mark.parametrize(
     ("code", "reason"),
     [
@@ -74,13 +64,3 @@ def test_a_name_that_two_packages_declare_is_refused(install: Install) -> None:
         plugins.of_group(plugins.RETRIEVERS)["same"].load()
     assert "the retriever 'same' is declared by brings-" in caught.value.found
     assert " and brings-" in caught.value.found
-
-
-def test_a_broken_plugin_does_not_break_the_others(
-    install: Install, caplog: pytest.LogCaptureFixture
-) -> None:
-    install("brings-bad", {"bad": "brings_bad:value"}, "1 / 0")
-    install("brings-one", {"good": "brings_one:value"}, "value = 1")
-    with caplog.at_level(logging.WARNING):
-        assert list(plugins.each(plugins.RETRIEVERS)) == [("good", 1)]
-    assert "the retriever 'bad' of the package brings-bad" in caplog.text

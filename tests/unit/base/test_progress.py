@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import io
-import os
-import struct
 import sys
 import time
 from collections.abc import Iterable
@@ -38,20 +36,6 @@ def test_a_bar_is_shown_on_a_terminal_unless_told_otherwise(
 ) -> None:
     assert list(tqdm(range(3), disable=disable, file=stream, desc="counting")) == [0, 1, 2]
     assert ("counting" in stream.getvalue()) is shown
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such terminals")
-@pytest.mark.parametrize(("rows", "columns"), [(0, 0), (0, 80), (24, 0), (24, 80)])
-def test_a_terminal_without_a_size_has_a_bar(rows: int, columns: int) -> None:
-    import fcntl
-    import pty
-    import termios
-
-    reader, writer = pty.openpty()
-    fcntl.ioctl(writer, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
-    with os.fdopen(reader, "rb", buffering=0) as screen, os.fdopen(writer, "w") as terminal:
-        list(tqdm(range(3), file=terminal, desc="counting"))
-        assert b"counting:" in screen.read(4096)
 
 
 def test_a_file_gets_a_line_now_and_then(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -81,13 +81,6 @@ def test_a_changed_file_of_the_same_size_is_copied_again(
     assert before.read_bytes() == b"q1 0 d1 1\n", "a process may read it still"
 
 
-def test_a_query_chooses_another_file(web: Web) -> None:
-    web.pages = {"/get.tsv?id=1": b"one", "/get.tsv?id=2": b"two"}
-    for _ in "12":
-        assert local(f"{web.url}/get.tsv?id=1").read_bytes() == b"one"
-        assert local(f"{web.url}/get.tsv?id=2").read_bytes() == b"two"
-
-
 @KINDS
 def test_a_changed_file_of_a_folder_is_copied_again(
     first: dict[str, str], later: dict[str, str], web: Web

@@ -19,13 +19,6 @@ def test_a_file_that_is_replaced_meanwhile_is_refused(tmp_path: Path) -> None:
         os.replace(other, path)
 
 
-def test_a_file_that_grows_meanwhile_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "a"
-    path.write_text("1")
-    with pytest.raises(InputError), unchanged([path]), path.open("a") as out:
-        out.write("2")
-
-
 def test_a_file_that_stays_is_not(tmp_path: Path) -> None:
     path = tmp_path / "a"
     path.write_text("1")

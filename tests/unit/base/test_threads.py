@@ -36,13 +36,6 @@ def test_threads_without_room_are_not_begun() -> None:
     assert done.returncode == 0
 
 
-def test_each_thread_begins_with_what_it_is_told() -> None:
-    begun: list[int] = []
-    with threads.pool(3, begun.append, 7) as pool:
-        assert list(pool.map(abs, [-1, 2])) == [1, 2]
-    assert set(begun) == {7}
-
-
 def test_a_setting_of_the_process_is_restored_by_the_last_that_needs_it() -> None:
     """However two threads overlap: the first to begin may be the first to end."""
     before = sys.getswitchinterval()
