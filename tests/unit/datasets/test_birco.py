@@ -13,7 +13,6 @@ import pytest
 
 import irtoolkit as ir
 from irtoolkit.base.errors import InputError
-from irtoolkit.datasets.birco import MaskedQuery
 from irtoolkit.datasets.birco_release import SPLITS, TASKS, files_of, read_birco
 from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.runs import Run
@@ -75,31 +74,17 @@ def test_the_three_forms_have_one_content(tmp_path: Path, write: Any) -> None:
     ("change", "found"),
     [
         ({"qrel": {"q1": {"d1": 1}}}, "query q2 has no pool"),
-        ({"qrel": {**DATA["qrel"], "q3": {"d1": 1}}}, "query q3 has judgments and no text"),
         ({"qrel": {"q1": {"d9": 1}, "q2": {"d1": 1}}}, "document d9 in the pool of query q1"),
         ({"qrel": {"q1": {"d1": -1}, "q2": {"d1": 1}}}, "grade -1 of document d1"),
-        ({"qrel": {"q1": {"d1": "1"}, "q2": {"d1": 1}}}, "grade '1' of document d1"),
         ({"qrel": ["q1"]}, "not a split of BIRCO"),
         ({"corpus": None}, "it has no corpus"),
         ({"corpus": {"d1": None, "d2": "", "d3": ""}}, "the text of document d1 is None"),
-        ({"query": {"q 1": "a", "q2": "b"}}, "the query id 'q 1' is not one word"),
-        ({"query": {}, "qrel": {}}, "there are no queries"),
     ],
 )  # fmt: skip
 def test_a_pickle_of_another_form_is_refused(tmp_path: Path, change: Any, found: str) -> None:
     with pytest.raises(InputError, match=found) as caught:
         read_birco(as_pickle(tmp_path, {**DATA, **change}))
     assert caught.value.file is not None
-
-
-def test_a_document_listed_twice_is_refused_with_its_line(tmp_path: Path) -> None:
-    as_lines(tmp_path, DATA)
-    with open(tmp_path / "relic/test/qrels.tsv", "a") as out:
-        out.write("q1\td1\t0\n")
-    files = files_of(tmp_path, "relic", "test")
-    assert files is not None
-    with pytest.raises(InputError, match=r"qrels\.tsv:6: document d1 is judged twice"):
-        read_birco(files)
 
 
 # -- the datasets -----------------------------------------------------------------------------------
@@ -160,18 +145,6 @@ def test_published_runs_have_their_figures(real_data: Path, task: str, system: s
     assert round(figures["nDCG@10"], 4) == PUBLISHED[task, system]
 
 
-def test_the_beginning_of_ids_lists_its_datasets(irtoolkit: Any) -> None:
-    listed = irtoolkit("datasets", "birco/sample")
-    assert listed.status == 0
-    assert "birco/sample/wtb/dev" in listed.out
-    assert "csfcube" not in listed.out
-    rows = json.loads(irtoolkit("datasets", "birco", "--format", "json").out)
-    assert {row["id"].split("/")[0] for row in rows} == {"birco"}
-    wrong = irtoolkit("datasets", "birco/relik")
-    assert wrong.status == 2
-    assert "did you mean birco/relic" in wrong.err
-
-
 def test_fractions_are_exported_where_they_fit(tmp_path: Path, irtoolkit: Any) -> None:
     for what in (["qrels"], ["pyserini", tmp_path / "p"]):
         refused = irtoolkit("export", "birco/sample/doris-mae", *what)
@@ -183,14 +156,3 @@ def test_fractions_are_exported_where_they_fit(tmp_path: Path, irtoolkit: Any) -
     exported = ir.export("birco/sample/doris-mae", "beir", tmp_path / "beir") / "qrels/test.tsv"
     again = Dataset.of(exported).qrels.as_dict()
     assert again == ir.load("birco/sample/doris-mae").qrels.as_dict()
-
-
-def test_queries_of_relic_tell_what_is_before_the_quotation_and_what_after_it() -> None:
-    query = next(iter(Dataset.load("birco/sample/relic").queries()))
-    assert query.default_text() == query.text
-    assert query.left == ("The lighthouse keeper, in this chapter, measures grief by chores:",)
-    assert query.right == (
-        "The list of small labours keeps the name of his son from being spoken.",
-    )
-    unmasked = MaskedQuery("q", "One. Two.")
-    assert (unmasked.left, unmasked.right) == (("One.", "Two."), ())

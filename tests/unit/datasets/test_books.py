@@ -19,7 +19,6 @@ import pytest
 import irtoolkit.datasets.books as books
 from irtoolkit.base.errors import InputError
 from irtoolkit.datasets.books import Book, Passages
-from irtoolkit.retrievers.task import load_task
 
 SAMPLES = Path(books.__file__).parent / "samples"
 SPLITS = ("train", "val", "test")
@@ -40,9 +39,9 @@ def share(one: Place, other: Place) -> bool:
 
 LIBRARY = {"b": Book("b", ("x", "y", "z"), {1: np.array([0, 1]), 2: np.array([0])})}
 UNKNOWN = [
-    "b:01+1", "b:1+01", "b:00+1", "b:2+1", "b:1+2", "b:0+3", "b:3+1", "b:0+0", "b:-1+1", "c:0+1",
-    "b", "", "b:0", "b:0+1 ", " b:0+1", "b:0+1\n", "B:0+1", "b:٠+1", "b:0+1+1",
-    f"b:{'9' * 30}+1", f"b:0+{'9' * 30}", f"b:{'9' * 5000}+1",
+    "b:01+1",  "b:00+1",   "b:0+3",  "b:0+0",  "c:0+1",
+      "b:0",  " b:0+1",  "B:0+1",
+    f"b:{'9' * 30}+1",  f"b:{'9' * 5000}+1",
 ]  # fmt: skip
 
 
@@ -105,85 +104,6 @@ def relic(request: pytest.FixtureRequest) -> Relic:
         folder = real_folder(request, "relic", f"{split}.json")
     text = (folder / f"{split}.json").read_text(encoding="utf-8")
     return Relic(request.param, json.loads(text))
-
-
-def test_relic_documents_are_the_candidates(relic: Relic) -> None:
-    total = sum(len(c) for b in relic.data.values() for c in b["candidates"].values())
-    assert relic.dataset.docs_count() == total
-    store = relic.dataset.docs_store()
-    for name, book in relic.data.items():
-        for length in (int(key.split("_")[0]) for key in book["candidates"]):
-            starts = relic.starts(name, length)
-            for start in {starts[0], starts[len(starts) // 2], starts[-1]}:
-                parts = tuple(s.strip() for s in book["sentences"][start : start + length])
-                doc = store.get(f"{name}:{start}+{length}")
-                expected = (f"{name}:{start}+{length}", " ".join(parts), name, start, length, parts)
-                assert tuple(doc) == expected
-    assert relic.dataset.docs_iter()[-1] == relic.dataset.docs_iter()[total - 1]
-
-
-def test_relic_queries_are_the_windows(relic: Relic) -> None:
-    expected = [
-        (query, book, length, tuple(left), tuple(right))
-        for query, book, (left, _, length, right) in relic.quotes()
-    ]
-    assert [tuple(query) for query in relic.dataset.queries_iter()] == expected
-    assert relic.dataset.queries_count() == len(expected)
-    for query in relic.dataset.queries_iter():
-        whole = [*query.left, *query.right]
-        assert query.context == query.default_text() == " ".join(whole)
-        masked = " ".join([*query.left, "[MASK]", *query.right])
-        assert query.with_mask("[MASK]") == masked
-        assert query.with_mask("<m>") == " ".join([*query.left, "<m>", *query.right])
-
-
-@pytest.mark.parametrize("left", range(5))
-@pytest.mark.parametrize("right", range(5))
-def test_relic_views_keep_the_nearest_sentences(relic: Relic, left: int, right: int) -> None:
-    if (left, right) == (0, 0):
-        with pytest.raises(KeyError):
-            ir_datasets.load(f"{relic.name}/0-0")
-        return
-    dataset = ir_datasets.load(f"{relic.name}/{left}-{right}")
-    for query, (query_id, _, record) in zip(dataset.queries_iter(), relic.quotes(), strict=True):
-        assert query.query_id == query_id
-        before, after = list(record[0]), list(record[3])
-        while len(before) > left:
-            before.pop(0)
-        while len(after) > right:
-            after.pop()
-        assert (list(query.left), list(query.right)) == (before, after)
-    assert dataset.has_qrels() == relic.dataset.has_qrels()
-    assert dataset.docs_count() == relic.dataset.docs_count()
-
-
-def test_relic_candidates_are_the_releases_lists(relic: Relic) -> None:
-    """C(b, n): every query once, with the passages of its length in its book."""
-    asked = {query: (book, record[2]) for query, book, record in relic.quotes()}
-    seen: list[str] = []
-    for members, docs in relic.dataset.candidate_groups():
-        ((book, length),) = {asked[query] for query in members}
-        assert docs == [f"{book}:{start}+{length}" for start in relic.starts(book, length)]
-        seen += members
-    assert sorted(seen) == sorted(asked)
-
-
-def test_relic_qrels(relic: Relic) -> None:
-    """The gold at 1, and at 0 the passages of its length that start less than five from it."""
-    if relic.name.endswith("/test"):
-        assert not relic.dataset.has_qrels()
-        assert all(record[1] is None for _, _, record in relic.quotes())
-        return
-    expected = {}
-    for query, book, (_, gold, length, _) in relic.quotes():
-        starts = relic.starts(book, length)
-        assert gold in starts
-        near = [start for start in starts if abs(start - gold) < 5]
-        expected |= {(query, f"{book}:{s}+{length}"): int(s == gold) for s in near}
-    rows = list(relic.dataset.qrels_iter())
-    assert {(row.query_id, row.doc_id): row.relevance for row in rows} == expected
-    assert len(rows) == len(expected)
-    assert set(relic.dataset.qrels_defs()) == {0, 1}
 
 
 def test_relic_statistics(relic: Relic) -> None:
@@ -270,60 +190,6 @@ def plot(request: pytest.FixtureRequest) -> Plot:
     if len(prefix) == 1:
         folder = real_folder(request, "plotretrieval", f"queries-{split}.jsonl")
     return read_plot(request.param, folder, split)
-
-
-def test_plot_documents_are_chunks_and_golds(plot: Plot) -> None:
-    expected = {f"{b}:{s}+{n}": (b, s, n) for b in plot.sentences for s, n in plot.passages(b)}
-    docs = list(plot.dataset.docs_iter())
-    assert len(docs) == plot.dataset.docs_count() == len(expected)
-    for doc in docs:
-        book, start, length = expected.pop(doc.doc_id)
-        parts = tuple(s.strip() for s in plot.sentences[book][start : start + length])
-        assert tuple(doc) == (doc.doc_id, " ".join(parts), book, start, length, parts)
-    assert not expected
-
-
-def test_plot_queries(plot: Plot) -> None:
-    expected = [
-        (q["query_id"], q["query"], q["book"],
-         tuple(f"{q['book']}:{start}+{stop - start}" for start, stop in q["spans"]))
-        for q in plot.queries
-    ]  # fmt: skip
-    assert [tuple(query) for query in plot.dataset.queries_iter()] == expected
-    store = plot.dataset.docs_store()
-    for query in plot.dataset.queries_iter():
-        assert query.default_text() == query.text
-        assert {store.get(span).book for span in query.spans} == {query.book}
-
-
-def test_plot_qrels(plot: Plot) -> None:
-    passages = {book: plot.passages(book) for book in plot.sentences}
-    expected = {
-        (query["query_id"], doc_id): grade
-        for query in plot.queries
-        for doc_id, grade in plot.expected(query, passages[query["book"]]).items()
-    }
-    for name in (plot.name, f"{plot.name}/book"):
-        rows = list(ir_datasets.load(name).qrels_iter())
-        assert len(rows) == len(expected)
-        assert {(row.query_id, row.doc_id): row.relevance for row in rows} == expected
-
-
-def test_plot_candidates(plot: Plot) -> None:
-    """Everything of the split by default; under /book, what is of the query's book."""
-    assert not plot.dataset.has_scoreddocs()
-    task = load_task(plot.name)
-    assert [len(group.docs) for group in task.groups] == [plot.dataset.docs_count()]
-    own = ir_datasets.load(f"{plot.name}/book")
-    about = {query["query_id"]: query["book"] for query in plot.queries}
-    seen = []
-    for members, docs in own.candidate_groups():
-        (book,) = {about[query] for query in members}
-        assert set(docs) == {f"{book}:{s}+{n}" for s, n in plot.passages(book)}
-        assert len(docs) == len(set(docs))
-        seen += members
-    assert sorted(seen) == sorted(about)
-    assert len(load_task(f"{plot.name}/book").groups) == len(plot.sentences)
 
 
 def test_plot_statistics(plot: Plot) -> None:
@@ -436,51 +302,27 @@ def of_length_one(value: Any) -> Change:
 
 QUOTE_DAMAGE: list[tuple[str, Change, str]] = [
     ("gold past the end", quote(1, 12), "has the index 12"),
-    ("gold far past the end", quote(1, 10**30), "has the index 1000"),
     ("gold not a candidate", quote(1, 7), "has the index 7, which is not one of"),
-    ("negative gold", quote(1, -1), "has the index -1"),
     ("null gold", quote(1, None), "has the index None"),
-    ("gold a text", quote(1, "6"), "has the index '6'"),
-    ("gold a fraction", quote(1, 6.0), "has the index 6.0"),
     ("gold true", quote(1, True), "has the index True"),
     ("no such length", quote(2, 3), "has the length 3"),
-    ("length a text", quote(2, "1"), "has the length '1'"),
-    ("length a list", quote(2, [1]), "has the length [1]"),
     ("five before", quote(0, ["s"] * 5), "5 sentences on one side, more than 4"),
-    ("five after", quote(3, ["s"] * 5), "5 sentences on one side, more than 4"),
-    ("a number as context", quote(0, ["s", 5]), "context"),
     ("null as context", quote(3, [None]), "context"),
-    ("context a text", quote(3, "After."), "context"),
     ("too few fields", lambda d: d["inn"]["quotes"][QUOTE].pop(), "is not [left"),
-    ("too many fields", lambda d: d["inn"]["quotes"][QUOTE].append([]), "is not [left"),
-    ("no list", lambda d: d["inn"]["quotes"].update({QUOTE: {}}), "is not [left"),
 ]
 BOOK_DAMAGE: list[tuple[str, Change, str]] = [
     ("candidate past the end", of_length_one([6, 12]), "ends past its 12 sentences"),
-    ("candidate that runs past the end",
-     lambda d: d["inn"]["candidates"]["2_sentence"].append(11), "ends past its 12 sentences"),
-    ("candidate beyond all numbers", of_length_one([6, 10**30]), "1_sentence"),
     ("length beyond all numbers",
      lambda d: d["inn"]["candidates"].update({f"{10**30}_sentence": [0]}), "1000"),
     ("negative candidate", of_length_one([-1, 6]), "1_sentence"),
     ("duplicate candidate", of_length_one([6, 0, 6]), "a candidate twice in 1_sentence"),
-    ("candidate a text", of_length_one(["6"]), "that are not whole numbers"),
     ("candidate a fraction", of_length_one([6.5]), "that are not whole numbers"),
-    ("candidate true", of_length_one([True, 6]), "that are not whole numbers"),
-    ("candidates no list", of_length_one(6), "not lists"),
     ("candidates of no length",
      lambda d: d["inn"]["candidates"].update({"0_sentence": []}), "'0_sentence'"),
-    ("candidates of an unknown name",
-     lambda d: d["inn"]["candidates"].update({"one": [1]}), "'one'"),
     ("one length twice",
      lambda d: d["inn"]["candidates"].update({"01_sentence": [6]}), "01_sentence"),
     ("sentence no text", lambda d: d["inn"]["sentences"].__setitem__(3, 3), "is not text"),
-    ("sentence null", lambda d: d["inn"]["sentences"].append(None), "is not text"),
     ("no quotes", lambda d: d["inn"].pop("quotes"), "needs quotes, sentences and candidates"),
-    ("quotes a list", lambda d: d["inn"].update(quotes=[]), "needs quotes"),
-    ("no sentences", lambda d: d["inn"].pop("sentences"), "needs quotes, sentences"),
-    ("no candidates", lambda d: d["inn"].pop("candidates"), "needs quotes, sentences"),
-    ("no book", lambda d: d.update(inn=[]), "needs quotes, sentences and candidates"),
 ]  # fmt: skip
 
 
@@ -560,31 +402,16 @@ def test_a_small_plotretrieval_by_hand(tavern: Path) -> None:
 PLOT_DAMAGE: list[tuple[str, Change, str]] = [
     ("span past the end", lambda q: q.update(spans=[[9, 12]]),
      "query t2 has a span that ends at 12, past the 11 sentences of tavern"),
-    ("second span past the end", lambda q: q.update(spans=[[0, 1], [20, 21]]), "ends at 21"),
     ("span far past the end", lambda q: q.update(spans=[[10**30, 10**30 + 1]]), "past the 11"),
     ("no spans", lambda q: q.update(spans=[]), "query t2 has no spans"),
-    ("spans missing", lambda q: q.pop("spans"), "query t2 has no spans"),
-    ("spans a number", lambda q: q.update(spans=3), "query t2 has no spans"),
     ("empty span", lambda q: q.update(spans=[[4, 4]]), "the span [4, 4]"),
-    ("backward span", lambda q: q.update(spans=[[5, 4]]), "the span [5, 4]"),
     ("negative span", lambda q: q.update(spans=[[-1, 4]]), "the span [-1, 4]"),
-    ("half a span", lambda q: q.update(spans=[[4]]), "the span [4]"),
-    ("span of fractions", lambda q: q.update(spans=[[4.0, 5]]), "the span [4.0, 5]"),
-    ("span of truth", lambda q: q.update(spans=[[False, True]]), "the span [False, True]"),
-    ("span no list", lambda q: q.update(spans=[4, 5]), "the span 4"),
     ("a query twice", lambda q: q.update(query_id="t1"), "query t1 appears twice"),
     ("id of two words", lambda q: q.update(query_id="t 2"), "is not one word"),
-    ("id empty", lambda q: q.update(query_id=""), "is not one word"),
-    ("id a number", lambda q: q.update(query_id=2), "not a query"),
     ("no text", lambda q: q.update(query=" "), "query t2 has no text"),
-    ("text null", lambda q: q.update(query=None), "not a query"),
-    ("no book", lambda q: q.pop("book"), "not a query"),
     ("unknown book", lambda q: q.update(book="cellar"), "book 'cellar' is not in the folder"),
     ("book with a space", lambda q: q.update(book="the tavern"), "white space or a colon"),
-    ("book with a colon", lambda q: q.update(book="tavern:1"), "white space or a colon"),
-    ("book of a folder outside the key", lambda q: q.update(book="sub/a"), "a slash"),
     ("book outside the release", lambda q: q.update(book="../../../secret"), "a slash"),
-    ("book with a zero byte", lambda q: q.update(book="a\0b"), "white space or a colon"),
 ]  # fmt: skip
 
 
@@ -600,16 +427,10 @@ def test_a_plot_query_that_is_none(tavern: Path, change: Change, found: str) -> 
 
 BOOK_FILES: list[tuple[str, bytes, int, str]] = [
     ("calls itself otherwise", b'{"book": "inn", "sentences": ["a"]}', 1, "calls itself 'inn'"),
-    ("has no name", b'{"sentences": ["a"]}', 1, "calls itself None"),
     ("has no sentences", b'{"book": "tavern"}', 1, "no list of sentences"),
-    ("has none at all", b'{"book": "tavern", "sentences": []}', 1, "no list of sentences"),
     ("has a number", b'{"book": "tavern", "sentences": ["a", 1]}', 1, "no list of sentences"),
-    ("is one text", b'{"book": "tavern", "sentences": "a"}', 1, "no list of sentences"),
-    ("is a list", b'["a"]', 1, "no list of sentences"),
     ("is empty", b"", 1, "not JSON"),
     ("is cut", b'{"book": "tavern",\n "sentences": ["a", "b', 2, "not JSON"),
-    ("is not utf-8", b'{"book": "tavern",\n "sentences": ["\xff"]}', 2, "not UTF-8"),
-    ("says it twice", b'{"book": "x",\n "book": "tavern"}', 2, "'book' appears twice"),
 ]
 
 

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import hashlib
 import os
-import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -223,58 +222,7 @@ def test_what_makes_other_columns(
     assert len(folders(home)) == 2
 
 
-@pytest.mark.parametrize("what", ["folder", "time"])
-def test_what_makes_no_other_columns(home: Path, path: Path, tmp_path: Path, what: str) -> None:
-    Parser(path)()
-    if what == "folder":
-        (tmp_path / "elsewhere").mkdir()
-        path = path.rename(tmp_path / "elsewhere" / path.name)
-    else:
-        os.utime(path, (1, 1))
-    read = Parser(path)
-    assert read() == ["one", "two", "three"]
-    assert read.calls == 0
-
-
 # ---- damage to the cache -------------------------------------------------------------------------
-
-
-def cut(share: float) -> Callable[[Path], object]:
-    return lambda arrow: os.truncate(arrow, int(arrow.stat().st_size * share))
-
-
-def folder_instead(arrow: Path) -> None:
-    arrow.unlink()
-    arrow.mkdir()
-
-
-DAMAGE: dict[str, Callable[[Path], object]] = {
-    "gone": Path.unlink,
-    "empty": cut(0),
-    "a tenth": cut(0.1),
-    "half": cut(0.5),
-    "all but the end": cut(0.99),
-    "one byte less": lambda arrow: os.truncate(arrow, arrow.stat().st_size - 1),
-    "other bytes": lambda arrow: arrow.write_bytes(b"\xff" * 5000),
-    "zeros": lambda arrow: arrow.write_bytes(bytes(arrow.stat().st_size)),
-    "text": lambda arrow: arrow.write_text("ARROW1\n\nARROW1"),
-    "a folder": folder_instead,
-    "whole folder gone": lambda arrow: shutil.rmtree(arrow.parent),
-}
-
-
-@pytest.mark.parametrize("table", SCHEMAS)
-@pytest.mark.parametrize("damage", DAMAGE.values(), ids=DAMAGE.keys())
-def test_damaged_columns_are_made_again(
-    home: Path, path: Path, table: str, damage: Callable[[Path], object]
-) -> None:
-    Parser(path)()
-    (folder,) = folders(home)
-    damage(home / folder / f"{table}.arrow")
-    read = Parser(path)
-    assert read() == read() == ["one", "two", "three"]
-    assert read.calls == 1
-    assert folders(home) == [folder]
 
 
 @pytest.mark.parametrize("nested", [False, True])
@@ -342,21 +290,6 @@ def test_a_failed_parse_leaves_nothing(
     assert len(folders(home)) == 1
 
 
-@pytest.mark.parametrize(
-    "row", [("x", "no number"), ("x", 1 << 40), (b"\xff", 1), (3, 1), ("x",), ("x", 1, 2)]
-)
-def test_a_row_that_does_not_fit_leaves_nothing(
-    home: Path, path: Path, row: tuple[Any, ...]
-) -> None:
-    def parse(out: CacheWriter) -> None:
-        out.add("lines", "fits", 1)
-        out.add("lines", *row)
-
-    with pytest.raises((pa.ArrowException, ValueError, TypeError, OverflowError)):
-        parsed("kind", [path], SCHEMAS, parse)
-    assert folders(home) == []
-
-
 # ---- hashes of files -----------------------------------------------------------------------------
 
 
@@ -417,21 +350,6 @@ def test_an_edited_file_has_another_hash(
     rewrite(path, b"one\ntwo\nthree\n")
     assert read() == ["one", "two", "three"]
     assert read.calls == 2  # those columns are still there
-
-
-def test_a_link_is_known_by_what_it_leads_to(
-    home: Path, path: Path, hashed: list[Path], settled: None
-) -> None:
-    link = path.with_name("link.txt")
-    link.symlink_to(path)
-    content_hash(path)
-    assert content_hash(link) == digest(path)
-    assert len(hashed) == 1
-    link.unlink()
-    other = path.with_name("other.txt")
-    other.write_text("other")
-    link.symlink_to(other)
-    assert content_hash(link) == digest(other)
 
 
 @pytest.mark.parametrize("memo", [b"", b"abc", b"\xff" * 64, b"0" * 63, b"0" * 65])

@@ -45,16 +45,6 @@ def test_the_key_changes_with_any_text_and_not_with_the_folder(name: str, tmp_pa
     assert key_of(copy) != before
 
 
-def test_every_dataset_of_ours_knows_its_key() -> None:
-    for name in ("relic/sample/val", "plotretrieval/sample/val/book", "quoter/sample/zh/test",
-                 "egret/sample/dev", "csfcube/sample/method"):  # fmt: skip
-        assert Dataset.load(name).docs_key
-    # Views of a split have its documents.
-    assert (
-        Dataset.load("relic/sample/val/1-1").docs_key == Dataset.load("relic/sample/val").docs_key
-    )
-
-
 class Stored(BaseDocs):  # type: ignore[misc]
     """Documents that ir_datasets keeps in files, as it does with those it has downloaded."""
 

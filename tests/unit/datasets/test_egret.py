@@ -21,8 +21,6 @@ from irtoolkit.datasets.examples import Example, extract_examples
 
 SAMPLE = Path(egret.__file__).parent / "samples" / "egret"
 SPLITS = ("train", "dev")
-VIEWS = ("", "/left")
-WAYS = ["docs_iter", "docs_store", "docs_count"]
 
 
 def cut(text: str) -> list[tuple[str, str, str]]:
@@ -250,48 +248,6 @@ def files(request: pytest.FixtureRequest) -> Files:
 
 
 @pytest.mark.parametrize("split", SPLITS)
-def test_documents_are_the_examples_of_train_and_dev(files: Files, split: str) -> None:
-    dataset = ir_datasets.load(f"{files.name}/{split}")
-    docs = [tuple(doc) for doc in dataset.docs_iter()]
-    assert docs == [(unit_id, unit.text) for s in SPLITS for unit_id, _, unit in files.units(s)]
-    assert dataset.docs_count() == len(docs) == len({doc_id for doc_id, _ in docs})
-    store = dataset.docs_store()
-    for doc_id, text in docs:
-        assert store.get(doc_id).default_text() == text
-    every = [ir_datasets.load(f"{files.name}/{s}{view}") for s in SPLITS for view in VIEWS]
-    assert len({id(other.docs_handler()) for other in every}) == 1
-
-
-@pytest.mark.parametrize("split", SPLITS)
-@pytest.mark.parametrize("view", VIEWS)
-def test_queries_are_the_clipped_contexts(files: Files, split: str, view: str) -> None:
-    dataset = ir_datasets.load(f"{files.name}/{split}{view}")
-    queries = list(dataset.queries_iter())
-    assert [query.query_id for query in queries] == files.unit_ids(split)
-    assert dataset.queries_count() == len(queries) > 0
-    store = dataset.docs_store()
-    for query in queries:
-        question, answer = files.answer(query.query_id)
-        unit = store.get(query.query_id).text
-        left, right = query.left.split(), query.right.split()
-        assert query.question == question
-        assert max(len(left), len(right)) <= 256
-        assert query.left == " ".join(left)
-        assert query.right == " ".join(right)
-        if view:
-            assert query.right == ""
-        around = solid(query.left + unit + query.right)
-        assert around in solid(answer)
-        # What is not full reaches to the end of the answer.
-        if len(left) < 256:
-            assert solid(answer).startswith(around)
-        if len(right) < 256 and not view:
-            assert solid(answer).endswith(around)
-        assert query.context == query.default_text() == f"{query.left} {query.right}".strip()
-        assert query.with_mask("[mask]") == f"{query.left} [mask] {query.right}".strip()
-
-
-@pytest.mark.parametrize("split", SPLITS)
 def test_statistics_are_those_counted(files: Files, split: str) -> None:
     units = [unit for _, _, unit in files.units(split)]
     rows = {row.name: row.value for row in ir_datasets.load(f"{files.name}/{split}").irtoolkit().statistics_of()}  # fmt: skip
@@ -378,58 +334,10 @@ def test_contexts_are_clipped_to_the_words_next_to_the_example(release: Path, co
 # ---- damage --------------------------------------------------------------------------------------
 
 
-def assert_refused(split: str, path: Path, line: int | None, found: str) -> None:
-    """Refused for documents in every dataset, for queries and judgments in those of the split."""
-    asked = [(f"egret/{s}{view}", way) for s in SPLITS for view in VIEWS for way in WAYS]
-    asked += [(f"egret/{split}{view}", way) for view in VIEWS for way in ("queries_iter", "qrels_iter", "queries_count")]  # fmt: skip
-    for name, way in asked:
-        with pytest.raises(InputError) as caught:
-            list(getattr(ir_datasets.load(name), way)())
-        assert (caught.value.file, caught.value.line) == (str(path), line)
-        assert found in caught.value.found
-        assert caught.value.remedy
-        place = str(path) if line is None else f"{path}:{line}"
-        assert str(caught.value).startswith(f"{place}: ")
-
-
 def without(key: str) -> dict[str, Any]:
     record = question("x1", "E.g. x.")
     del record[key]
     return record
-
-
-@pytest.mark.parametrize(("split", "at"), [("train", 1), ("dev", 3)])
-@pytest.mark.parametrize(
-    ("bad", "found"),
-    [
-        (json.dumps(question("x1", "E.g. x."))[:-9], "not JSON at column"),
-        ("{", "not JSON at column"),
-        ("[]", "not a question: it has no id"),
-        ("null", "not a question: it has no id"),
-        ('{"id": "x1", "id": "x2", "input": "", "output": []}', "the key 'id' appears twice"),
-        (without("id"), "not a question: it has no id"),
-        ({**question("x1"), "id": 7}, "not a question: it has no id"),
-        (without("input"), "question x1 has no input"),
-        ({**question("x1"), "input": None}, "question x1 has no input"),
-        (without("output"), "question x1 has no list of outputs"),
-        ({**question("x1"), "output": {"answer": "E.g. x."}}, "question x1 has no list of outputs"),
-        ({**question("x1"), "output": ["E.g. x."]}, "question x1 has no list of outputs"),
-        ({**question("x1"), "output": [{"answer": 3}]}, "question x1 has an answer that is not text"),
-        ({**question("x1"), "output": [{"answer": ["E.g."]}]}, "an answer that is not text"),
-        (question("x 1", "E.g. x."), "question id 'x 1' is not one word"),
-        (question(" x1"), "question id ' x1' is not one word"),
-        (question("x\t1"), "is not one word"),
-        (question(""), "question id '' is not one word"),
-    ],
-)  # fmt: skip
-def test_a_line_that_is_no_question(
-    release: Path, split: str, at: int, bad: str | dict[str, Any], found: str
-) -> None:
-    whole = [json.dumps(question(f"k{n}", "E.g. k.")) for n in range(3)]
-    whole[at - 1] = bad if isinstance(bad, str) else json.dumps(bad)
-    path = release / f"eli5-{split}-kilt.jsonl"
-    path.write_text("\n".join(whole) + "\n", encoding="utf-8")
-    assert_refused(split, path, at, found)
 
 
 @pytest.mark.parametrize(

@@ -37,15 +37,6 @@ def test_the_path_of_no_folder_is_called_so(
         source_named(name)
 
 
-def test_a_folder_with_a_near_name_is_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    Path("whales").mkdir()
-    with pytest.raises(InputError, match=r"^whalse/: no such folder \(did you mean whales\?\)"):
-        source_named("whalse/")
-
-
 @pytest.mark.parametrize(
     ("name", "near"),
     [("brico", "birco"), ("csfcub", "csfcube"), ("long-context-relik", "long-context-relic")],

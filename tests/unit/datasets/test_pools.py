@@ -15,7 +15,6 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.datasets.local.registering import register_collection, remove_collection
 from irtoolkit.datasets.pools import pools_of
 from irtoolkit.runs import Run
-from tests.conftest import Answer
 
 DOCS = {"d1": "a red coat", "d2": "a blue hat", "d3": "a red hat"}
 QUERIES = {"q1": "red coat", "q2": "hat"}
@@ -75,25 +74,6 @@ def test_candidates_that_do_not_fit_are_refused(tmp_path: Path, pools: Any, foun
     for given in (path, pools):
         with pytest.raises(InputError, match=found):
             ir.retrieve(ir.load(DOCS, queries=QUERIES), "bm25", candidates=given)
-
-
-def test_a_run_twice_in_a_line_is_refused_with_its_line(tmp_path: Path) -> None:
-    path = tmp_path / "x.run"
-    path.write_text(RUN + "q2 Q0 d2 3 0.5 x\n")
-    with pytest.raises(InputError, match=r"x\.run:5: document d2 is listed twice"):
-        pools_of(path)
-
-
-def test_the_command_takes_a_file(tmp_path: Path, irtoolkit: Any) -> None:
-    pools = as_jsonl(
-        tmp_path / "pools.jsonl",
-        {q: list(p)[:3] for q, p in ir.load("birco/sample/relic").pools().items()},
-    )
-    done: Answer = irtoolkit(
-        "retrieve", "birco/sample/relic", "bm25", "-o", tmp_path / "x.run", "--candidates", pools
-    )
-    assert done.status == 0, done.err
-    assert set(map(len, Run.read(tmp_path / "x.run").as_dict().values())) == {3}
 
 
 @pytest.mark.parametrize("write", [as_jsonl, as_parquet, as_run])

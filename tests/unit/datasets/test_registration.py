@@ -2,33 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import pickle
-from collections.abc import Callable
 from typing import NamedTuple, Optional
 
 import ir_datasets
 import pytest
-from ir_datasets.commands import export
 from ir_datasets.commands.export import is_tuple_elip
 
 from irtoolkit.datasets import dataset_ids
 from irtoolkit.datasets.registration import with_real_types
 from tests.each import each
-
-Export = Callable[..., str]
-
-
-@pytest.fixture
-def exported(capsys: pytest.CaptureFixture[str]) -> Export:
-    """Returns what `ir_datasets export` prints, where irtoolkit's datasets are registered."""
-
-    def run(*words: str) -> str:
-        export.main(words)
-        return capsys.readouterr().out
-
-    return run
-
 
 KINDS = ("docs", "queries", "qrels", "scoreddocs")
 SAMPLES = [name for name in dataset_ids() if "/sample" in name]
@@ -81,20 +64,3 @@ def test_counts_and_metadata(name: str) -> None:
 def test_datasets_are_pickled_by_id(name: str) -> None:
     dataset = ir_datasets.load(name)
     assert pickle.loads(pickle.dumps(dataset)) is dataset
-
-
-def test_exported_queries_are_whole(exported: Export) -> None:
-    for name in ("quoter/sample/en/test", "egret/sample/dev"):
-        queries = list(ir_datasets.load(name).queries_iter())
-        lines = exported(name, "queries").splitlines()
-        assert lines == ["\t".join(query) for query in queries]
-        rows = exported(name, "queries", "--format", "jsonl")
-        assert [json.loads(row) for row in rows.splitlines()] == [q._asdict() for q in queries]
-
-
-def test_exported_qrels_are_qrels(exported: Export) -> None:
-    rows = list(ir_datasets.load("csfcube/sample").qrels_iter())
-    lines = exported("csfcube/sample", "qrels", "--fields", "relevance").splitlines()
-    assert lines == [f"{row.query_id} 0 {row.doc_id} {row.relevance}" for row in rows]
-    first = exported("csfcube/sample", "qrels", "--fields", "relevance", "ratings").splitlines()[0]
-    assert first.endswith(str(rows[0].ratings))

@@ -11,7 +11,6 @@ import pytest
 import irtoolkit as ir
 from irtoolkit.base.errors import InputError
 from irtoolkit.datasets.dataset import Dataset
-from irtoolkit.datasets.local.judgments import read_qrels
 from irtoolkit.datasets.replaced import with_candidates, with_parts, with_qrels, with_topics
 from irtoolkit.ranking.candidates import CORPUS_DEPTH, candidates_line, usual_depth
 from irtoolkit.ranking.systems import find_system
@@ -63,27 +62,6 @@ def test_topics_rank_the_corpus_or_the_pools_of_their_ids(write: Write) -> None:
     assert pooled.pools()[name] == sample().pools()[name]
 
 
-@pytest.mark.parametrize(
-    ("name", "text", "said"),
-    [
-        ("t.tsv", "q 1\ttext\n", "topics.*is not one word|not one word"),
-        ("t.tsv", "q1\ta\nq1\tb\n", "t.tsv:2: topic q1 appears twice"),
-        ("t.tsv", "q1\t\n", "t.tsv:1: topic q1 has no text"),
-        ("t.txt", "no tab\n", "unknown format"),
-        ("t.tsv", "", "empty file"),
-    ],
-)
-def test_topics_that_cannot_be_asked(write: Write, name: str, text: str, said: str) -> None:
-    path = write(name, text)
-    for use in (
-        lambda: with_topics(sample(), path),
-        lambda: with_parts(sample(), queries=path),
-        lambda: ir.load(["a"], queries=path),
-    ):
-        with pytest.raises(InputError, match=said):
-            use()
-
-
 def test_queries_without_text_are_refused() -> None:
     for queries in ({"q1": "a", "q2": " "}, [("q2", "")]):
         with pytest.raises(InputError, match="query q2 has no text"):
@@ -100,13 +78,6 @@ def test_other_judgments_keep_folds_that_they_cover(write: Write) -> None:
     assert few.relevant().keys() <= {rows[0].split()[0]}
     new = with_qrels(sample(), write("new.qrels", "other 0 910000001 1\n"))
     assert "other" in new.known_queries()
-
-
-def test_both_forms_of_judgments(write: Write) -> None:
-    trec = read_qrels(write("a", "\nq1 0 d1 2\n"))
-    beir = read_qrels(write("b.tsv", "query-id\tcorpus-id\tscore\nq1\td1\t2\n"))
-    assert trec.as_dict() == beir.as_dict() == {"q1": {"d1": 2}}
-    assert Dataset.of(write("c.tsv", "query-id\tcorpus-id\tscore\nq1\td1\t2\n")).qrels.as_dict()
 
 
 # -- what is said, and how deep ------------------------------------------------------------------
@@ -137,12 +108,6 @@ def test_a_corpus_has_a_usual_depth_and_pools_none() -> None:
     assert usual_depth(sample(), 7) == 7
     with pytest.raises(InputError, match="depth 0 is not at least 1"):
         usual_depth(sample(), 0)
-
-
-def test_python_ranks_the_corpus_too() -> None:
-    run = ir.retrieve(SAMPLE, "bm25", candidates="corpus", progress=False)
-    assert len(run) > 120
-    assert len(ir.retrieve(SAMPLE, "bm25", candidates="pool", progress=False)) == 120
 
 
 @pytest.mark.parametrize(

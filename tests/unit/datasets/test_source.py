@@ -13,11 +13,10 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, NoReturn
 
-import ir_datasets
 import pytest
 
 from irtoolkit.base.errors import InputError
-from irtoolkit.datasets import csfcube, github
+from irtoolkit.datasets import github
 from irtoolkit.datasets.source import ReleaseSource
 
 NAMES = ("a.json", "b.csv")
@@ -241,17 +240,6 @@ def test_one_wrong_byte_and_nothing_is_left(
 
 
 @pytest.mark.parametrize(
-    "answer", [b"<html>Sign in to this network</html>", b'{"message": "Moved"}', b"[]", b""]
-)
-def test_a_listing_that_is_none(repository: Repository, tmp_path: Path, answer: bytes) -> None:
-    """Such as the page of a hotel's network: an error with what to do, not a KeyError."""
-    repository.tree = answer
-    with pytest.raises((InputError, OSError)):
-        fetch_into(tmp_path / "bench", pinned("a.json"))
-    assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.parametrize(
     "problem",
     [
         ConnectionResetError("half of it"),
@@ -300,28 +288,3 @@ def test_a_part_that_a_folder_lacks_is_downloaded(
     other = {"other.json": (place / "other.json").read_bytes()} if at_home else {}
     assert contents(home / "bench") == {**CONTENT, **other}
     assert [path.name for path in home.iterdir()] == ["bench"]
-
-
-def test_csfcube_is_downloaded_and_read(
-    data: Path, home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The whole way, with the sample as what GitHub has: its files are not the pinned ones."""
-    folder = Path(csfcube.__file__).parent / "samples" / "csfcube"
-    files = {name: (folder / name).read_bytes() for name in csfcube.BLOBS}
-    base = f"https://raw.githubusercontent.com/iesl/CSFCube/{csfcube.COMMIT}/"
-    tree = {"tree": [{"path": name, "sha": blob(body)} for name, body in files.items()]}
-    asked = []
-
-    def fetch(url: str) -> bytes:
-        asked.append(url)
-        return files[url.removeprefix(base)] if url.startswith(base) else json.dumps(tree).encode()
-
-    monkeypatch.setattr(github, "fetch", fetch)
-    with pytest.raises(InputError, match="git blob"):
-        ir_datasets.load("csfcube").queries_count()
-    assert list(home.iterdir()) == []
-    for name in csfcube.BLOBS:
-        monkeypatch.setitem(csfcube.BLOBS, name, None)
-    assert ir_datasets.load("csfcube/method").queries_count() == 2
-    assert contents(home / "csfcube") == files
-    assert all(url.startswith(("https://raw.github", "https://api.github")) for url in asked)

@@ -190,8 +190,3 @@ def test_a_damaged_gzip_file(write: Write, size: int) -> None:
         assert "damaged gzip data" in error.found
         assert error.line is not None
     assert "not an object" in refusal(write("y.json.gz", gzip.compress(b"[]"))).found
-
-
-def test_files_that_cannot_be_read(tmp_path: Path) -> None:
-    assert refusal(tmp_path / "none.json").found == "no such file"
-    assert refusal(tmp_path).found == "a folder, not a file"

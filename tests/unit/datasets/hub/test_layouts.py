@@ -7,7 +7,6 @@ import socket
 from pathlib import Path
 from typing import Any
 
-import ir_datasets
 import pytest
 
 import irtoolkit as ir
@@ -125,10 +124,8 @@ def test_the_record_of_a_run_pins_the_revision(tmp_path: Path) -> None:
     ("change", "found"),
     [
         ({"corpus": {"test": {**DOCS, "_id": ["d1", "d1", "d3", "d4"]}}}, "document d1 occurs twice"),
-        ({"corpus": {"test": {"_id": ["d1"], "image": ["x"]}}}, "columns _id, image, and none of text"),
         ({"default": {"test": {**QRELS, "corpus-id": ["d1", "d1", "d2", "d3"]}}}, "judged twice"),
         ({"top_ranked": {"test": {**POOLS, "corpus-ids": [["d9"], ["d1"]]}}}, "candidate d9 of query q2"),
-        ({"top_ranked": {"test": {"query-id": ["q1"], "corpus-ids": [["d1"]]}}}, "query q2 has no candidates"),
         ({"queries": {"test": {**QUERIES, "_id": ["x", "y", "z"]}}}, "no queries with judgments"),
     ],
 )  # fmt: skip
@@ -257,18 +254,6 @@ def test_a_file_that_several_patterns_match_is_read_once(tmp_path: Path, path: s
     assert len(list(ir.load(f"hf:{folder}").docs_iter())) == 4
 
 
-def test_candidates_that_are_not_in_the_cache_are_not_left_out(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    folder = primed(tmp_path / "hub", monkeypatch, MTEB)
-    shutil.rmtree(folder / "top_ranked")
-    data = ir.load("hf:a/b")
-    with pytest.raises(
-        InputError, match=r"top_ranked of a/b is not in its cache: HF_HUB_OFFLINE is set"
-    ):
-        ir.retrieve(data, "bm25")
-
-
 def test_a_folder_that_has_changed_has_another_key(tmp_path: Path) -> None:
     """Prepared indexes are stored under the key of the documents."""
     folder = written(tmp_path / "one", BEIR, card=False)
@@ -278,25 +263,6 @@ def test_a_folder_that_has_changed_has_another_key(tmp_path: Path) -> None:
     )
     hub_dataset.cache_clear()
     assert ir.load(f"hf:{folder}").docs_key not in keys
-
-
-def test_brights_judgments_in_ir_datasets_exclude_too() -> None:
-    """ir_datasets' BRIGHT has documents of grade -100, defined as excluded."""
-    from ir_datasets.formats import GenericDoc, GenericQuery
-
-    from irtoolkit.base.records import Qrel
-    from irtoolkit.datasets.dataset import Dataset
-    from irtoolkit.datasets.handlers import DocsHandler, QrelsHandler, QueriesHandler
-
-    docs = {"a": GenericDoc("a", "red coat"), "b": GenericDoc("b", "red")}
-    rows = [Qrel("q", "a", -100), Qrel("q", "b", 1)]
-    source = ir_datasets.Dataset(
-        DocsHandler(lambda: docs, GenericDoc, "x", "en"),
-        QueriesHandler(lambda: [GenericQuery("q", "red coat")], GenericQuery, "x", "en"),
-        QrelsHandler(lambda: rows, Qrel, {1: "relevant", -100: "Excluded from evaluation"}),
-    )
-    data = Dataset("x", source, in_memory=True)
-    assert list(ir.retrieve(data, "bm25").as_dict()["q"]) == ["b"]
 
 
 def test_the_command_says_what_a_name_needs(

@@ -63,16 +63,6 @@ def folder_of(tmp_path: Path, end: str) -> Path:
 
 
 @pytest.mark.parametrize("end", WRITERS)
-def test_a_folder_is_a_dataset(tmp_path: Path, end: str) -> None:
-    data = ir.load(folder_of(tmp_path, end))
-    assert texts(data) == dict(zip(DOCS["id"], DOCS["text"], strict=True))
-    assert {query.query_id: query.default_text() for query in data.queries()} == dict(
-        zip(QUERIES["id"], QUERIES["text"], strict=True)
-    )
-    assert [tuple(row) for row in data.qrels] == [("q1", "d1", 2), ("q2", "d2", 1)]
-
-
-@pytest.mark.parametrize("end", WRITERS)
 def test_files_are_documents_queries_and_judgments(tmp_path: Path, end: str) -> None:
     folder = folder_of(tmp_path, end)
     data = ir.load(
@@ -91,16 +81,6 @@ def test_files_are_documents_queries_and_judgments(tmp_path: Path, end: str) -> 
 def test_a_sheet_with_tabs_and_three_columns(tmp_path: Path) -> None:
     columns = {"id": ["x"], "title": ["At sea"], "text": ["a"]}
     assert texts(ir.load(write_csv(tmp_path / "docs.tsv", columns, "\t"))) == {"x": "At sea a"}
-
-
-def test_parts_of_json_lines(tmp_path: Path) -> None:
-    """Files with whatever names, as Pyserini's folders have them."""
-    folder = tmp_path / "parts"
-    folder.mkdir()
-    for number in range(3):
-        (folder / f"part-{number}.jsonl").write_text(f'{{"id": "{number}", "contents": "text"}}\n')
-    assert list(texts(ir.load(str(folder)))) == ["0", "1", "2"]
-    assert [hit.doc_id for hit in ir.index(str(folder)).search("text", k=1)] == ["2"]
 
 
 def test_splits_of_a_folder(tmp_path: Path) -> None:
