@@ -23,17 +23,12 @@ def parsed(words: str, usage: str, description: str = "", **options: Any) -> dic
     ("usage", "words", "value"),
     [
         ("DATASET", "a", {"dataset": "a"}),
-        ("[RUN]", "", {"run": None}),
         ("RUN...", "a b", {"run": ["a", "b"]}),
         ("[RUN...]", "", {"run": []}),
-        ("DATASET|RUN...", "a", {"dataset|run": ["a"]}),
         ("--all", "", {"all": False}),
-        ("--whole-pool", "--whole-pool", {"whole_pool": True}),
         ("-o, --output FILE", "-o a", {"output": "a"}),
-        ("--depth, --hits N", "--hits 3", {"depth": "3"}),
         ("--pair RUN RUN", "--pair a b", {"pair": ["a", "b"]}),
         ("--runs RUN...", "", {"runs": []}),
-        ("--runs RUN...", "--runs a b --runs c", {"runs": ["a", "b", "c"]}),
         ("--weights MODEL=PATH...", "--weights a=b", {"weights": ["a=b"]}),
     ],
 )

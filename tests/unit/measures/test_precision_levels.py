@@ -26,12 +26,6 @@ def test_11_points_by_hand() -> None:
     assert value("IPrecAvg") == pytest.approx((3 * 1 + 3 * 3 / 5 + 2 * 3 / 5) / 11)
 
 
-def test_levels_are_a_parameter() -> None:
-    assert value("IPrecAvg(recalls='0.2,0.5,0.8')") == pytest.approx((1 + 3 / 5 + 0) / 3)
-    assert value("IPrecAvg(recalls='0.5')") == value("IPrec@0.5") == 3 / 5
-    assert value("IPrecAvg(rel=2,recalls='1')") == 1 / 5
-
-
 def test_a_recall_is_not_rounded() -> None:
     """Of 9 documents, 2 reach 0.123 (⌊1.107 + 0.9⌋) and 1 reaches 0.12 (⌊1.08 + 0.9⌋)."""
     qrels = {"q": dict.fromkeys("acghijklm", 1)}

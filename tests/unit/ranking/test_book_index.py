@@ -214,10 +214,3 @@ def test_a_book_is_registered(
         irtoolkit("register", "--remove", "a-novel")
     answer = irtoolkit("register", "a-novel", book, "--sentences", "21")
     assert "passages have 1 to 20 sentences" in answer.err
-
-
-def test_marks_of_overlapping_matches_repeat_nothing() -> None:
-    from irtoolkit.commands.search import _with_marks
-
-    shown = _with_marks("\u624b\u673a\u574f", [(0, 2), (1, 3)])
-    assert "".join(c for c in shown if c in "\u624b\u673a\u574f") == "\u624b\u673a\u574f"

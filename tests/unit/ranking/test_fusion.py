@@ -23,7 +23,6 @@ from irtoolkit.ranking.fusion_methods import (
 )
 from irtoolkit.ranking.normalisation import normalised
 from irtoolkit.runs import Run, provenance
-from irtoolkit.runs.exact_ranks import ranks_path
 
 Command = Callable[..., Any]
 NORMALISATIONS = ["minmax", "zscore", "sum", "none"]
@@ -63,11 +62,6 @@ def test_a_weighted_sum() -> None:
     assert figures(raw, "q1") == {"a": 9, "b": 5, "c": 4, "d": 1}
 
 
-def test_combinations() -> None:
-    assert figures(fuse([ONE, TWO], CombSUM()), "q1") == {"c": 1, "a": 1, "b": 0.5, "d": 0}
-    assert figures(fuse([ONE, TWO], CombMNZ()), "q1") == {"c": 2, "a": 1, "b": 0.5, "d": 0}
-
-
 @pytest.mark.parametrize(
     ("how", "expected"),
     [
@@ -97,19 +91,6 @@ def test_the_order_is_that_of_double_precision() -> None:
     fused = fuse([one, two], "weighted", weights=[1, 1e-9], normalise="none")
     below = float(np.nextafter(np.float32(1), np.float32(0)))
     assert list(fused) == [("q", "a", 1.0), ("q", "z", below)]
-
-
-def test_ranks_in_another_order_tie() -> None:
-    """1/61 + 1/67 + 1/62 is less than 1/62 + 1/61 + 1/67 in double precision, added as they come."""
-    assert 1 / 61 + 1 / 67 + 1 / 62 < 1 / 62 + 1 / 61 + 1 / 67
-    runs = [
-        Run.from_rows([("q", doc, -rank) for rank, doc in enumerate(docs)])
-        for docs in ("za12345", "a12345z", "1z2345a")
-    ]
-    ranking = fuse(runs).ranking("q")
-    places = [row.doc_id for row in ranking]
-    assert places.index("a") == places.index("z") + 1
-    assert figures(fuse(runs), "q")["a"] == figures(fuse(runs), "q")["z"]
 
 
 # ---------------------------------------------------------------------------------------------
@@ -233,45 +214,6 @@ def test_the_record_names_the_files(irtoolkit: Command, files: list[Path], tmp_p
     assert made["sha256"] == sha256(output)
 
 
-@pytest.mark.parametrize(
-    ("datasets", "expected"),
-    [(["toy", "toy"], "toy"), (["toy", "other"], None), (["toy", None], None)],
-)
-def test_the_dataset_is_the_inputs(
-    irtoolkit: Command, files: list[Path], tmp_path: Path, datasets: list[Any], expected: Any
-) -> None:
-    for path, dataset in zip(files, datasets, strict=True):
-        if dataset is not None:
-            made = {"dataset": dataset, "sha256": sha256(path)}
-            provenance.write_metadata(path, {"irtoolkit": made})
-    irtoolkit("fuse", *files, "-o", tmp_path / "x.run")
-    record = provenance.read_metadata(tmp_path / "x.run") or {}
-    assert record["data"]["test collection"]["name"] == expected
-
-
-def test_a_record_of_another_run_says_nothing(
-    irtoolkit: Command, files: list[Path], tmp_path: Path
-) -> None:
-    for path in files:
-        provenance.write_metadata(path, {"irtoolkit": {"dataset": "toy", "sha256": "another"}})
-    irtoolkit("fuse", *files, "-o", tmp_path / "x.run")
-    assert (provenance.read_metadata(tmp_path / "x.run") or {})["irtoolkit"]["dataset"] is None
-
-
-def test_nothing_of_a_run_stays_that_another_takes_the_place_of(
-    irtoolkit: Command, files: list[Path], tmp_path: Path
-) -> None:
-    output = tmp_path / "x.run"
-    output.write_text("another run")
-    ranks_path(output).write_text("of the run that was here")
-    assert irtoolkit("fuse", *files, "-o", output).status == 0
-    assert list(Run.read(output)) == list(fuse([ONE, TWO]).untied())
-    assert not ranks_path(output).exists()
-    made = (provenance.read_metadata(output) or {})["irtoolkit"]
-    assert [run["sha256"] for run in made["runs"]] == [sha256(file) for file in files]
-    assert made["sha256"] == sha256(output)
-
-
 def test_no_run_stands_beside_the_record_of_another(
     irtoolkit: Command, files: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -291,17 +233,11 @@ def test_no_run_stands_beside_the_record_of_another(
     ("options", "found"),
     [
         ("--method borda", "no fusion method 'borda'"),
-        ("--weights 1 1", "method rrf takes no weights"),
         ("--method weighted", "method weighted needs weights"),
-        ("--method weighted --weights 1", "1 weight for 2 runs"),
         ("--method weighted --weights 1 2 3", "3 weights for 2 runs"),
-        ("--method weighted --weights 1 nan", "weight nan is not a finite number"),
         ("--method weighted --weights 1 two", "'two'"),
-        ("--method combsum --normalise max", "no normalisation 'max'"),
         ("--k -1", "k=-1.0 is not a finite number of at least 0"),
-        ("--k many", "'many'"),
         ("--depth 0", "depth 0 is not at least 1"),
-        ("--tag ", "run tag '' is not one word"),
         ("--tag two\u00a0words\t", "is not one word"),
     ],
 )

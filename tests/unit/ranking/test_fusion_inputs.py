@@ -19,20 +19,6 @@ def run(queries: Iterable[int], docs: str = "d", each: int = 3) -> Run:
     return Run.from_rows([(f"q{q}", f"{docs}{d}", float(-d)) for q in queries for d in range(each)])
 
 
-def test_runs_of_one_dataset_need_no_note() -> None:
-    assert check_together([run(range(9)), run(range(1, 9)), run(range(9))], ["a", "b", "c"]) == []
-
-
-def test_a_run_that_shares_no_query_is_refused() -> None:
-    runs = [run(range(9)), run(range(9)), run(range(20, 25))]
-    with pytest.raises(InputError) as caught:
-        check_together(runs, ["a", "b", "c"])
-    assert str(caught.value) == (
-        "c: it shares no query with the other runs: it has for example q20; a has q0"
-        " (fuse runs of one dataset)"
-    )
-
-
 def test_the_front_door_refuses_strangers() -> None:
     one, other = run(range(3)).named("one"), run(range(5, 8)).named("other")
     with pytest.raises(InputError, match="one: it shares no query with the other runs"):

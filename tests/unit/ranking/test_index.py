@@ -31,12 +31,6 @@ def live(index: Any) -> set[str]:
     return {row.doc_id for query in "012" for row in found.ranking(query)}
 
 
-def test_one_string_is_one_id(index: StoredIndex) -> None:
-    assert index.texts("12") == {"12": "a whale in a boat"}
-    assert live(index.delete("12")) == {"1", "2", "b"}
-    assert live(index.reopened().delete(iter(["1", "b"]))) == {"2"}
-
-
 @pytest.mark.parametrize("ids", [12, [12], b"12", ["1", None], [["1"]]])
 def test_an_id_that_is_no_string_deletes_nothing(index: StoredIndex, ids: Any) -> None:
     with pytest.raises(InputError, match=r"document id .* is not a string"):
@@ -73,14 +67,9 @@ def test_queries_in_any_form(index: StoredIndex, tmp_path: Path) -> None:
     ("queries", "said"),
     [
         (lambda _: "whale", "'whale' is not a collection of queries"),
-        (lambda _: "no-such.tsv", "no-such.tsv: no such file"),
         (lambda _: b"whale", "is not a collection of queries"),
-        (lambda folder: folder / "topics.txt", "topics.txt: no such file"),
         (lambda _: {1: "whale", "1": "boat"}, "query 1 occurs twice"),
-        (lambda _: [("q", "whale"), ("q", "boat")], "query q occurs twice"),
-        (lambda _: {"q": None}, "query q has no text"),
         (lambda _: ["whale", " "], "query 1 has no text"),
-        (lambda _: [], "there are no queries"),
         (lambda _: iter([]), "there are no queries"),
     ],
 )

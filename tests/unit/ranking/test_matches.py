@@ -10,7 +10,7 @@ import pytest
 
 import irtoolkit as ir
 from irtoolkit.base.errors import InputError
-from irtoolkit.ranking.systems import System, find_system, with_first
+from irtoolkit.ranking.systems import System
 from irtoolkit.retrievers.bm25_forms import FORMS
 from tests.lucene import with_java
 
@@ -109,33 +109,8 @@ def test_fill_is_true_or_false() -> None:
         System.make("s", "bm25", {"fill": "perhaps"})
 
 
-@pytest.mark.parametrize(("fill", "rows"), [(False, 4), (True, 9)])
-def test_a_system_that_fills_has_a_first_stage_that_fills(fill: bool, rows: int) -> None:
-    """Of three documents of each query, those that match nothing are ranked again only then."""
-    second = with_first(find_system("ql", {"fill": fill}), find_system("bm25", {}), 3)
-    assert second.first is not None
-    assert second.first.task.fill is fill
-    assert len(ir.retrieve(ir.load(ZOO, queries=QUERIES), second, progress=False)) == rows
-
-
 def listed(run: Any) -> dict[str, list[str]]:
     return {query: [row.doc_id for row in run.ranking(query)] for query in run.query_ids}
-
-
-@pytest.mark.parametrize("pooling", ["max", "mean", "square"])
-def test_crm_lists_documents_with_a_similar_context(pooling: str) -> None:
-    """The first rows of the filled run, down to the last whose similarity is above 0."""
-    data = "quoter/sample/en/val"
-    matches = ir.retrieve(data, "crm", pooling=pooling, progress=False)
-    filled = ir.retrieve(data, "crm", pooling=pooling, fill=True, progress=False)
-    assert 0 < len(matches) < len(filled)
-    assert min(matches.scores) > 0
-    for query, docs in listed(filled).items():
-        own = listed(matches)[query]
-        assert docs[: len(own)] == own
-        rest = [row.score for row in filled.ranking(query)[len(own) :]]
-        assert max(rest, default=0) <= 0
-    assert matches.exact_ranks == filled.exact_ranks
 
 
 @with_java

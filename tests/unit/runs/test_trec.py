@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -45,19 +43,6 @@ def refused(path: Path, line: int | None = None) -> InputError:
 
 
 # -- runs that are taken -------------------------------------------------------------------------
-
-
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with names")
-def test_a_pipe_is_opened_once(tmp_path: Path) -> None:
-    """A second opening would wait for a second writer."""
-    pipe = tmp_path / "x.run"
-    os.mkfifo(pipe)
-    writer = threading.Thread(target=lambda: pipe.write_text(GOOD * 2000), daemon=True)
-    writer.start()
-    report: list[InputError] = []
-    columns = trec.parse_run(pipe, report.append)
-    assert len(columns.lines) == 2000
-    assert len(report) == 1999  # all but the first are twins
 
 
 @pytest.mark.parametrize(
@@ -126,19 +111,6 @@ def test_what_other_tools_cut_or_split_at_is_refused(write: Write, control: str,
     assert (caught.value.found, caught.value.line) == (found, 2)
 
 
-def test_a_second_header_is_a_comment(write: Write) -> None:
-    header = "# ir_metadata.start\n# tag: t\n# ir_metadata.end\n"
-    assert refused(write("x.run", f"{header}{GOOD}{header}"), 5).found == "a comment"
-    assert refused(write("y.run", f"{header}# more\n{GOOD}"), 4).found == "a comment"
-    assert refused(write("z.run", f"{GOOD}{header}"), 2).found == "a comment"
-
-
-@pytest.mark.parametrize("line", ["# judged in 2019", "#judged by them 1", "# # # 1", "# 2019"])
-def test_a_comment_of_four_words_is_no_judgment(write: Write, line: str) -> None:
-    with pytest.raises(InputError, match=r"x\.qrels:2: a comment"):
-        trec.parse_qrels(write("x.qrels", f"q1 0 d1 1\n{line}\n"))
-
-
 @pytest.mark.parametrize("line", ["#1 0 d1 1", "# Q0 d1 1"])
 def test_a_query_may_begin_with_the_mark_of_a_comment(write: Write, line: str) -> None:
     assert trec.parse_qrels(write("x.qrels", f"{line}\n")).query_ids.tolist() == [line.split()[0]]
@@ -201,17 +173,6 @@ def test_a_score_that_is_no_finite_decimal(write: Write, score: str) -> None:
     assert error.remedy is not None
 
 
-@pytest.mark.parametrize(
-    "rank",
-    ["1.0", "first", "1e3", "0x1F", "0X1f", "1_0", "-", "nan", "1,000", "\uff12", "\u0662", "\u00a02"],
-    ids=ascii,
-)  # fmt: skip
-def test_a_rank_that_is_no_whole_number(write: Write, rank: str) -> None:
-    error = refused(write("x.run", f"{GOOD}q1 Q0 d2 {rank} 0.4 t\n"), 2)
-    assert error.found == f"rank {rank!r} is not a whole number"
-    assert error.remedy == "number ranks from 1"
-
-
 @pytest.mark.parametrize("digits", [19, 20, 400, 5000])
 def test_a_rank_beyond_any_computer_word(write: Write, digits: int) -> None:
     assert "rank" in refused(write("x.run", f"{GOOD}q1 Q0 d2 {'9' * digits} 0.4 t\n"), 2).found
@@ -237,51 +198,7 @@ def test_a_run_without_rows(write: Write, data: str) -> None:
     assert error.remedy == "a run needs at least one line"
 
 
-def test_a_latin1_byte(write: Write) -> None:
-    data = GOOD.encode() + "q1 Q0 caf\u00e9 2 0.4 t\n".encode("latin-1")
-    error = refused(write("x.run", data), 2)
-    assert error.found == "not UTF-8: byte 0xe9 at column 10"
-    assert str(error.remedy).startswith("convert the file to UTF-8, for example with iconv")
-
-
-def test_utf16_with_a_byte_order_mark_is_read(write: Write) -> None:
-    plain, marked = write("x.run", GOOD), write("y.run", GOOD.encode("utf-16"))
-    assert rows_of(trec.parse_run(plain)) == rows_of(trec.parse_run(marked))
-
-
 # -- collecting every problem --------------------------------------------------------------------
-
-
-def test_every_problem_is_reported_and_good_rows_are_kept(write: Write) -> None:
-    path = write(
-        "x.run",
-        "q1 Q0 d1 1 0.9 t\n"
-        "q1 Q0 d2 2 t\n"
-        "q1 Q0 d3 three 0.7 t\n"
-        "q1 Q0 d4 4 nan t\n"
-        "\n"
-        "q1 Q0 d5 5 0.5 t\n"
-        "q1 Q0 d6 6 0.6 t\n"
-        "q1 Q0 d1 7 0.4 t\n"
-        "q1 Q0 d7 8 0.3 t u\n",
-    )
-    found: list[InputError] = []
-    columns = trec.parse_run(path, found.append)
-    assert sorted((error.line or 0, error.found.split(" ")[0]) for error in found) == [
-        (2, "5"),
-        (3, "rank"),
-        (4, "score"),
-        (7, "rank"),
-        (8, "document"),
-        (9, "7"),
-    ]
-    assert {error.file for error in found} == {str(path)}
-    assert [row[:3] for row in rows_of(columns)] == [
-        (1, "q1", "d1"),
-        (6, "q1", "d5"),
-        (7, "q1", "d6"),
-        (8, "q1", "d1"),
-    ]
 
 
 # -- the two readers of runs ---------------------------------------------------------------------
@@ -327,18 +244,6 @@ def refused_qrels(path: Path, line: int | None = None) -> InputError:
 )
 def test_many_ways_to_write_one_judgment(write: Write, line: str) -> None:
     assert judgments_of(trec.parse_qrels(write("x.qrels", line))) == [(1, "q1", "d1", 2)]
-
-
-@pytest.mark.parametrize("grade", [-1_000_000, -1000, -2, -1, 0, 1, 3, 5000, 1_000_000])
-def test_grades_up_to_a_million_either_way(write: Write, grade: int) -> None:
-    assert trec.parse_qrels(write("x.qrels", f"q1 0 d1 {grade}\n")).grades.tolist() == [grade]
-
-
-@pytest.mark.parametrize("second", [1, 0], ids=["same-grade", "other-grade"])
-def test_a_document_judged_twice(write: Write, second: int) -> None:
-    path = write("x.qrels", f"q1 0 d1 1\nq2 0 d1 1\n\nq1 0 d1 {second}\n")
-    error = refused_qrels(path, 4)
-    assert error.found == "document d1 is listed twice for query q1, first at line 1"
 
 
 @pytest.mark.parametrize("data", ["", "\n", "\r\n \t\r\n", "\ufeff"])

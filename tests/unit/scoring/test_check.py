@@ -17,7 +17,7 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.runs import Run
 from irtoolkit.scoring import check
 from irtoolkit.scoring.check import read_run, shallow_queries
-from tests.conftest import SAMPLE, Answer
+from tests.conftest import SAMPLE
 from tests.datasets import Docs, Queries, register_parts
 
 Write = Callable[..., Path]
@@ -160,19 +160,6 @@ def parquet(path: Path, rows: list[tuple[str, str, float]]) -> Path:
     return path
 
 
-def test_a_parquet_run_is_held_against_the_dataset(tmp_path: Path) -> None:
-    path = parquet(tmp_path / "x.parquet", [(Q1, D1, 3), (Q1, "nothing", 2), (Q1, OUTSIDE, 1)])
-    assert refused(path, ALL, 2).found == "document nothing is not one of csfcube/sample"
-    problems = check_run(path, METHOD, depth=2)
-    assert sorted(problem.found.split(" ")[0] for problem in problems) == [
-        "1",  # topic missing
-        "document",
-        "document",
-        "query",
-    ]
-    assert {problem.file for problem in problems} == {str(path)}
-
-
 @pytest.mark.parametrize(
     "rows",
     [[(Q1, D1, 3.0), (Q1, D1, 2.0)], [(Q1, D1, 3.0), (Q1, D2, float("nan"))]],
@@ -191,13 +178,6 @@ def test_a_bad_parquet_run_is_a_problem(tmp_path: Path, rows: list[tuple[str, st
 
 def sample() -> Any:
     return ir_datasets.load(ALL)
-
-
-def test_queries_with_less_than_their_pool_are_shallow(write: Write) -> None:
-    rows = [
-        (t, d) for t in TOPICS for d in POOLS[t] if (t, d) not in ((Q1, D1), (Q2, POOLS[Q2][-1]))
-    ]
-    assert set(shallow_queries(Run.read(write("x.run", text(rows))), sample())) == {Q1, Q2}
 
 
 def test_a_query_paper_may_be_left_out_of_its_own_ranking(write: Write) -> None:
@@ -241,14 +221,6 @@ def test_topics_of_the_dataset_that_a_foreign_one_is_part_of(write: Write) -> No
     assert refused(stranger, part, 4).found == f"topic q3 is not one of {part}"
 
 
-def test_a_whole_without_topics_of_its_own(write: Write) -> None:
-    """The usual shape: documents above, topics in the parts."""
-    docs = Docs(texts("d1 d2 unknown"))
-    whole = register_parts(docs)
-    part = register_parts(docs, Queries(texts("q1")), name=f"{whole}/part")
-    assert refused(write("x.run", FOREIGN), part, 3).found == f"topic q2 is not one of {part}"
-
-
 def test_a_dataset_without_pools_has_no_shallow_queries(write: Write) -> None:
     dataset = ir_datasets.load(register_parts(Docs(texts("d1")), Queries(texts("q1 q2"))))
     assert shallow_queries(Run.read(write("x.run", "q1 Q0 d1 1 1 t\n")), dataset) == []
@@ -270,22 +242,3 @@ def test_checking_for_a_dataset_without_documents_is_an_answer(write: Write) -> 
     assert (3, f"topic q2 is not one of {dataset}") in [
         (problem.line, problem.found) for problem in check_run(path, dataset)
     ]
-
-
-def test_unknown_topics_and_documents_are_counted_apart(
-    irtoolkit: Callable[..., Answer], write: Write
-) -> None:
-    rows = [f"t{q} Q0 d{q}{d} {d} {-d} tag" for q in range(5) for d in range(1, 4)]
-    path = write("x.run", "\n".join(rows) + "\n")
-    answer = irtoolkit("check", path, "--dataset", "csfcube/sample")
-    assert answer.status == 2
-    lines = [line.removeprefix(f"{path}:") for line in answer.err.splitlines()]
-    shown = [line.partition(" is not")[0] for line in lines]
-    assert shown[:-2] == [
-        "1: topic t0", "4: topic t1", "7: topic t2", "... and 2 more like this",
-        "1: document d01", "2: document d02", "3: document d03", "... and 12 more like this",
-    ]  # fmt: skip
-    assert lines[-2].startswith("15: 6 topics of csfcube/sample are missing")
-    assert lines[-1] == f"irtoolkit: {path}: 21 problems"
-    every = irtoolkit("check", path, "--dataset", "csfcube/sample", "--all")
-    assert (every.status, len(every.err.splitlines())) == (2, 22)

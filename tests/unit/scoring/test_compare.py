@@ -68,13 +68,6 @@ def test_a_median_has_the_signed_rank_test_and_no_effect_of_means() -> None:
         assert row.high < np.mean(RANKS[1])
 
 
-@pytest.mark.parametrize("test", ["student", "fisher"])
-def test_a_test_of_means_is_refused_for_a_median(test: Any) -> None:
-    with pytest.raises(InputError, match="a median over queries, which the test") as caught:
-        both("MedianRank", RANKS, test=test)
-    assert caught.value.remedy == "--test wilcoxon or --measure Rank"
-
-
 @pytest.mark.parametrize("test", ["student", "fisher", "wilcoxon"])
 def test_a_standard_deviation_is_not_compared(test: Any) -> None:
     with pytest.raises(InputError, match="a standard deviation over queries") as caught:

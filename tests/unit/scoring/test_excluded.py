@@ -10,7 +10,6 @@ import ir_datasets
 import pytest
 
 import irtoolkit as ir
-from irtoolkit.base.errors import InputError
 from irtoolkit.base.records import Qrel
 from irtoolkit.datasets.handlers import QrelsHandler
 
@@ -47,12 +46,6 @@ def test_comparisons_and_reports_exclude_too(tmp_path: Path) -> None:
     page = tmp_path / "table.md"
     ir.report(QRELS, runs, output=page, measures="P@1", excluded=-100)
     assert "one is scored without 1 row" in page.read_text()
-
-
-@pytest.mark.parametrize("grade", [-99, 2, 100])
-def test_a_grade_that_no_document_has_is_refused(grade: int) -> None:
-    with pytest.raises(InputError, match=rf"excluded grade {grade} .*the grades -100, 1"):
-        ir.evaluate(QRELS, RUN, measures="P@1", excluded=grade)
 
 
 @pytest.mark.parametrize(("words", "value"), [((), ".63"), (("--excluded", "-100"), "1.0")])

@@ -6,7 +6,6 @@ import ir_measures
 import pytest
 
 from irtoolkit.base.errors import InputError
-from irtoolkit.measures import AP, RCap, nDCG, nDCGp
 from irtoolkit.scoring.evaluation import parse_measures
 
 
@@ -53,9 +52,3 @@ def test_lists(text: str | list[str], names: list[str]) -> None:
 def test_what_is_no_measure(name: str) -> None:
     with pytest.raises(InputError):
         parse_measures(name)
-
-
-def test_measures_are_importable() -> None:
-    assert [str(one) for one in (AP, RCap, nDCG @ 10, nDCGp(p=20))] == [
-        "AP", "RCap", "nDCG@10", "nDCGp(p=20)",
-    ]  # fmt: skip

@@ -26,18 +26,6 @@ def test_a_run_without_a_judged_document_is_said_first() -> None:
     assert not ir.evaluate(QRELS, {"1": {"x8": 2.0}, "2": {"a": 1.0}}, measures="AP").notes
 
 
-def test_a_comparison_and_a_report_have_the_notes(tmp_path: Path) -> None:
-    runs = {"one": {"1": {"a": 2.0}, "2": {"a": 1.0}}, "two": {"1": {"x7": 2.0}, "2": {"x9": 1.0}}}
-    found = ir.compare(QRELS, runs, measure="AP")
-    assert [(note.system, note.kind) for note in found.notes] == [("one", "unjudged")]
-    assert repr(found) == str(found)
-    assert "are they of the same collection?" in str(found)
-    assert str(found).endswith("Use 25 queries or more.")
-    assert "are they of the same collection?" in found._repr_html_()
-    (page,) = ir.report(QRELS, runs, measures="AP", output=tmp_path / "r.html")
-    assert f"one {UNJUDGED}" in page.read_text()
-
-
 def test_the_command_says_it(irtoolkit: Command, write: Write) -> None:
     qrels = write("q.qrels", "1 0 x7 1\n")
     runs = [write(f"{name}.run", f"1 Q0 a 1 1.0 {name}\n") for name in "rs"]
@@ -45,11 +33,6 @@ def test_the_command_says_it(irtoolkit: Command, write: Write) -> None:
         answer = irtoolkit(*words, "--measure" + "s" * (words[0] == "eval"), "AP")
         assert answer.status == 0
         assert UNJUDGED in answer.err
-
-
-def test_exact_ranks_show_that_judged_documents_are_there() -> None:
-    run = ir.retrieve("relic/sample/val", "random", depth=1)
-    assert not ir.evaluate("relic/sample/val", run, measures="Rank R@100").notes
 
 
 def test_judged_documents_that_the_collection_lacks(irtoolkit: Command, write: Write) -> None:

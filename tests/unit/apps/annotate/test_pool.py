@@ -44,17 +44,6 @@ def test_the_pool_is_the_union_of_the_runs_to_their_depth(write: Write) -> None:
     assert said == ["4 queries of 6 are in no run, and left out; the first is q0"]
 
 
-def test_without_runs_it_is_the_candidates() -> None:
-    pools = {query: ["d2", "d1"] for query in QUERIES}
-    pool = of(Source(queries=2, seed=3), candidates=pools)
-    assert set(pool.documents.values()) == {("d1", "d2")}
-    assert len(pool.documents) == 2
-    assert list(pool.documents) == sorted(pool.documents)
-    drawn = [tuple(of(Source(queries=2, seed=s), candidates=pools).documents) for s in range(20)]
-    assert len(set(drawn)) > 3
-    assert drawn[3] == tuple(pool.documents)
-
-
 @pytest.mark.parametrize(
     ("lines", "said"),
     [
