@@ -67,17 +67,6 @@ def test_a_run_is_what_the_shell_writes(tmp_path: Path, irtoolkit: Callable[...,
     assert (tmp_path / "with-record.run.ir-metadata.yml").is_file()
 
 
-def test_figures_are_those_of_the_shell(tmp_path: Path, irtoolkit: Callable[..., Any]) -> None:
-    run = ir.retrieve("relic/sample/val", "bm25", depth=5)
-    path = tmp_path / "x.run"
-    ir.retrieve("relic/sample/val", "bm25", depth=5, output=path)
-    answer = irtoolkit("eval", "relic/sample/val", path, "--format", "json")
-    # Mean ranks need the exact ranks, which the run in memory carries and the file has beside it.
-    (shell,) = json.loads(answer.out).values()
-    assert ir.evaluate("relic/sample/val", run).figures()["bm25"] == shell
-    assert np.isfinite(list(shell.values())).all()
-
-
 def test_numbers_of_numpy_are_written_as_any_others(tmp_path: Path) -> None:
     """The record beside a run and the log of a search are YAML and JSON, which know Python's alone."""
     depth: Any = np.int64(5)
@@ -107,18 +96,6 @@ def test_numbers_of_numpy_are_written_as_any_others(tmp_path: Path) -> None:
         log=tmp_path / "own.json",
     )
     assert (tmp_path / "np.json").read_bytes() == (tmp_path / "own.json").read_bytes()
-
-
-def test_a_corpus_is_cut_and_a_pool_is_not(data: ir.Dataset) -> None:
-    many = ir.load([f"text {i}" for i in range(1005)], queries=["text"])
-    assert len(ir.retrieve(many, "random")) == 1000
-    assert len(ir.retrieve(many, "random", depth=3)) == 3
-    pooled = ir.load(
-        [f"text {i}" for i in range(1005)], queries=["text"],
-        candidates={"0": [str(i) for i in range(1002)]},
-    )  # fmt: skip
-    assert len(ir.retrieve(pooled, "random")) == 1002
-    assert ir.retrieve(pooled, "random").doc_ids[0] in {str(i) for i in range(1002)}
 
 
 def test_rerank_and_fuse(data: ir.Dataset) -> None:
@@ -205,14 +182,6 @@ def test_runs_and_judgments_of_ranx(data: ir.Dataset) -> None:
     assert ir.fuse(run, RUN).ranking("1")[0].doc_id == "a"
 
 
-def test_several_runs_and_their_names(data: ir.Dataset) -> None:
-    run = ir.retrieve(data, "bm25")
-    assert ir.evaluate(data, run, run, RUN).systems == ["bm25", "bm25-2", "run"]
-    assert ir.evaluate(data, [run, RUN]).systems == ["bm25", "run"]
-    assert ir.evaluate(data, {"mine": run, "yours": RUN}).systems == ["mine", "yours"]
-    assert ir.evaluate(data, run, RUN, names=["x", "y"]).systems == ["x", "y"]
-
-
 def test_scores_are_rows_figures_and_frames(data: ir.Dataset) -> None:
     scores = ir.evaluate(data, RUN, measures="RR P@1")
     assert list(scores.per_query()) == [
@@ -222,12 +191,6 @@ def test_scores_are_rows_figures_and_frames(data: ir.Dataset) -> None:
     assert scores.to_frame().loc["run", "RR"] == 1.0
     facets = ir.evaluate("csfcube/sample", ir.retrieve("csfcube/sample", "bm25")).by("facet")
     assert list(facets["bm25"]) == ["background", "method", "result"]
-
-
-def test_notes_name_what_a_run_lacks(data: ir.Dataset) -> None:
-    (note,) = ir.evaluate(data, {"1": {"a": 1.0}}).notes
-    assert (note.kind, note.queries, note.judged, note.system) == ("missing", ("2",), 2, "run")
-    assert str(note) == ("note: run lacks 1 of 2 judged queries, the first 2; they count as zero")
 
 
 # -- texts and indexes -----------------------------------------------------------------------------
@@ -251,18 +214,6 @@ def test_texts_of_every_kind_are_searched(kind: str) -> None:
     assert (len(index), hits.doc_ids, hits.texts) == (4, ["b"], ["two dogs ran to the sea"])
     assert hits[0].rank == 1
     assert hits[0].score > 0
-
-
-def test_a_list_of_strings_is_numbered() -> None:
-    assert ir.index(["a text", "a poem"]).search("poem").doc_ids == ["1"]
-    assert ir.index(["a text", "a poem"], ids=["x", "y"]).search("poem").doc_ids == ["y"]
-
-
-def test_a_file_of_texts(tmp_path: Path) -> None:
-    path = tmp_path / "docs.jsonl"
-    path.write_text("".join(json.dumps({"id": k, "text": v}) + "\n" for k, v in DOCS.items()))
-    assert ir.index(path).search("cat").doc_ids == ["a"]
-    assert ir.index(str(path)).search("cat").doc_ids == ["a"]
 
 
 def test_an_index_searches_the_whole_corpus_of_a_dataset_with_pools() -> None:
