@@ -65,7 +65,8 @@ NOWHERE, HELD_OUT = "nowhere", "held out"
 FIXED = """Nothing was chosen here. Systems have their usual settings, and fusions the forms that the tables
 above had before this collection was ranked for the first time."""
 TUNED = """Rows that are *tuned* are fusions by [`irtoolkit tune`](../how-to/rerank-fuse.md#tune-a-fusion): the weights for the
-queries of a book are those that are best on the other books. All others have settings that other tables chose."""
+queries of a book are those that are best on the other books. All others have usual settings, or those
+that other tables chose."""
 
 
 def page() -> str:
