@@ -11,10 +11,11 @@ import numpy as np
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import Ints, id_array, translate
+from irtoolkit.datasets.cache import cache_home
 from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.indexes.nearest import BestDocuments
+from irtoolkit.indexes.postings import PostingsShard
 from irtoolkit.indexes.queries import CountedQueries
-from irtoolkit.indexes.shards import OpenShard
 from irtoolkit.retrievers.base import Block, Matches
 from irtoolkit.retrievers.build_index import build
 from irtoolkit.retrievers.postings_index import PostingsIndex, TermRetriever
@@ -25,6 +26,9 @@ from irtoolkit.runs.top_k import TieOrder, first_unwritable
 
 # Of a larger collection, no index is built for candidates that are a smaller share of it.
 _LARGE, _SHARE = 100_000, 0.25
+# Indexes in the cache that stay open in this process, by what decides their content.
+_MOST_OPEN = 8
+_OPEN: dict[tuple[str, ...], Sequence[PostingsShard]] = {}
 
 
 @dataclass(frozen=True)
@@ -120,10 +124,9 @@ def term_index(retriever: TermRetriever, task: Task) -> TermIndex:
     form, apart = PostingsIndex(retriever), retriever.statistics == "candidates"
     cached = _cached(retriever, task)
     if cached is not None:
-        shards = form.shards(cached)
-        ids = task.doc_ids
+        shards, ids = retriever.postings(cached), task.doc_ids
         if not task.ranks_corpus:
-            ids = id_array([name for shard in cached for name in shard.documents.ids])
+            ids = id_array([name for part in cached for name in part.docs.documents.ids])
     elif retriever.reads_corpus() and task.dataset is not None and not task.ranks_corpus:
         names, texts = zip(*task.collection(), strict=True)
         ids, shards = id_array(names), form.in_memory(texts, names)
@@ -136,21 +139,30 @@ def term_index(retriever: TermRetriever, task: Task) -> TermIndex:
     return TermIndex(retriever.searcher(shards), numbers, apart)
 
 
-def _cached(retriever: TermRetriever, task: Task) -> Sequence[OpenShard] | None:
-    """The shards of the collection's index in the cache; None where it is not built there."""
+def _cached(retriever: TermRetriever, task: Task) -> Sequence[PostingsShard] | None:
+    """Returns the shards of the collection's index in the cache; None where it is not built there."""
     dataset = task.dataset
     if dataset is None or dataset.docs_key is None:
         return None
     if not (retriever.reads_corpus() or _is_most(task, dataset)):
         return None
-    try:
-        return build(dataset, retriever.indexed(), task.doc_view, progress=False).open_shards
-    except OSError:
-        return None  # the cache cannot be written
-    except InputError as error:
-        if isinstance(error.__context__, OSError):
-            return None
-        raise
+    settings = sorted(PostingsIndex(retriever).settings.items())
+    key = str(cache_home()), dataset.id, dataset.docs_key, task.doc_view, repr(settings)
+    parts = _OPEN.pop(key, None)
+    if parts is None or not all(part.docs.documents.folder.is_dir() for part in parts):
+        try:
+            index = build(dataset, retriever.indexed(), task.doc_view, progress=False)
+        except OSError:
+            return None  # the cache cannot be written
+        except InputError as error:
+            if isinstance(error.__context__, OSError):
+                return None
+            raise
+        parts = list(map(PostingsShard.load, index.open_shards))
+    _OPEN[key] = parts  # the last that was used
+    for older in list(_OPEN)[:-_MOST_OPEN]:
+        _OPEN.pop(older, None)
+    return parts
 
 
 def _is_most(task: Task, dataset: Dataset) -> bool:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,6 +15,7 @@ from irtoolkit.base.ids import id_array
 from irtoolkit.ranking.systems import find_system
 from irtoolkit.retrievers import term_index as indexing
 from irtoolkit.retrievers.base import scores_of
+from irtoolkit.retrievers.build_index import build
 from irtoolkit.retrievers.lexical import BM25, Lexical
 from irtoolkit.retrievers.listing import Listing
 from irtoolkit.retrievers.query_likelihood import QueryLikelihood
@@ -41,6 +44,26 @@ def test_retrievers_with_the_same_terms_share_an_index(cache: Path) -> None:
     assert built(cache) == 1
     term_index(BM25(analyzer="words"), task)
     assert built(cache) == 2
+
+
+def test_an_index_in_the_cache_is_opened_once_and_again_where_it_is_gone(
+    cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened: list[Any] = []
+
+    def counted(*args: Any, **more: Any) -> Any:
+        opened.append(args)
+        return build(*args, **more)
+
+    monkeypatch.setattr(indexing, "build", counted)
+    task = load_task("csfcube/sample")
+    for retriever in (BM25(), BM25(k1=1.2), QueryLikelihood()):
+        term_index(retriever.on("en"), task)
+    assert len(opened) == 1
+    shutil.rmtree(cache)
+    term_index(BM25().on("en"), task)
+    assert len(opened) == 2
+    assert built(cache) == 1
 
 
 def test_without_a_cache_the_index_is_in_memory(
