@@ -141,12 +141,8 @@ class PostingsSearcher(Searcher):
             apart: whether terms are weighed by these documents, and not by all.
         """
         pool = self.shards.subset(documents, None if self.reads_all_terms(apart) else terms)
-        return self.over(pool, None if apart else self.counting)
-
-    def over(self, shards: CountedShardSet, counting: Any) -> Self:
-        """Returns what searches other shards with the same settings."""
         searcher = copy(self)
-        searcher.shards, searcher.counting = shards, shards if counting is None else counting
+        searcher.shards, searcher.counting = pool, pool if apart else self.counting
         return searcher
 
     def every(self, terms: CountedQueries) -> Matches:

@@ -21,6 +21,7 @@ from irtoolkit.indexes.postings import PostingsShard
 from irtoolkit.indexes.queries import CountedQueries, QueryTerms
 from irtoolkit.indexes.scanning import PostingsScan, ScannedQuery, ScannedShard
 from irtoolkit.indexes.sharded import CountedShardSet
+from irtoolkit.indexes.strings import Strings
 from irtoolkit.retrievers.lexical import Lexical, StatisticsSource
 from irtoolkit.retrievers.postings_index import PostingsSearcher
 from irtoolkit.retrievers.text_files import FileStatistics
@@ -143,9 +144,10 @@ class CosineSearcher(PostingsSearcher):
         super().__init__(settings, shards, counting)
         self._extra = int(settings["smooth"])
 
-    def over(self, shards: CountedShardSet, counting: Any) -> Self:
-        searcher = super().over(shards, counting)
-        vars(searcher).pop("_vocabulary", None)
+    def within(self, documents: Ints, terms: Strings | None, *, apart: bool) -> Self:
+        searcher = super().within(documents, terms, apart=apart)
+        if apart:
+            vars(searcher).pop("_vocabulary", None)
         return searcher
 
     @property
