@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from irtoolkit.base.arguments import checked
 from irtoolkit.base.errors import InputError
+from irtoolkit.base.near import did_you_mean
 
 if TYPE_CHECKING:
     from irtoolkit.base.files import StrPath
@@ -21,9 +22,6 @@ if TYPE_CHECKING:
     from irtoolkit.scoring.compare import Comparison
     from irtoolkit.scoring.score import Measures, Scores
     from irtoolkit.scoring.significance import Correction, PairedTest
-
-# What other tools call the number of documents of a query.
-_DEPTHS = {"hits", "k", "num_results", "top_k", "topk"}
 
 
 @checked
@@ -150,13 +148,15 @@ def index(
     if is_book(data) and path is None and ids is None:
         if (system is None and not settings) or is_book_system(system):
             return book_search(read_books([data]), system, settings, sentences, progress=progress)
-        resolved = system_of(system or DEFAULT, settings, DatasetId.parse("book"))
+        with _near_arguments("system"):
+            resolved = system_of(system or DEFAULT, settings, DatasetId.parse("book"))
         if resolved.retriever.index_format() is not None:
             return BookIndex(read_books([data]), resolved, sentences or LENGTH, progress=progress)
     is_file = isinstance(data, str | PathLike) and is_text_file(str(data))
     name = data_name(data) if is_file else None
     dataset = load(data, ids=ids, name=name, sentences=sentences)
-    resolved = system_of(system or DEFAULT, settings, dataset.parts)
+    with _near_arguments("system"):
+        resolved = system_of(system or DEFAULT, settings, dataset.parts)
     if path is None and (dataset.docs_key is None or resolved.retriever.index_format() is None):
         return MemoryIndex(dataset, resolved)
     return build(dataset, resolved, path, replace=replace, progress=progress)
@@ -223,7 +223,7 @@ def retrieve(
     data, system = dataset_then_system(data, system)
     ranked, settings = _divided(candidates, settings)
     dataset = with_candidates(load(data), ranked)
-    with _depth_named():
+    with _near_arguments("depth", "system"):
         resolved = for_dataset(system_of(system, settings, dataset.parts), dataset)
     return retrieve(dataset, resolved, usual_depth(dataset, depth), output, progress=progress)
 
@@ -238,16 +238,17 @@ def _divided(
 
 
 @contextmanager
-def _depth_named() -> Iterator[None]:
-    """Says what the number of documents is called, where a system has no setting of another name for it."""
+def _near_arguments(*names: str) -> Iterator[None]:
+    """Offers arguments of a function, too, for a setting that a system does not have."""
     from irtoolkit.retrievers.settings import UnknownSettingError
 
     try:
         yield
     except UnknownSettingError as error:
-        if error.key not in _DEPTHS:
+        guess = did_you_mean(error.key, [*names, *error.known])
+        if not any(name in guess for name in names):
             raise
-        raise InputError(error.found, remedy="depth=N ranks N documents of each query") from None
+        raise InputError(error.found, remedy=guess.strip()) from None
 
 
 @checked
@@ -288,7 +289,7 @@ def rerank(
     data, run, system = in_reranking_order(data, run, system)
     ranked, settings = _divided(candidates, settings)
     dataset = with_candidates(load(data), ranked)
-    with _depth_named():
+    with _near_arguments("depth", "system"):
         resolved = replace(system_of(system, settings, dataset.parts, again=True), depth=depth)
     first_run = Among(Run.of(run), keep_rest)
     return rank_dataset(dataset, resolved, candidates=first_run, progress=progress).run
@@ -519,7 +520,8 @@ def report(
     unknown = next((name for name in options if name not in allowed), None)
     if unknown is not None:
         raise InputError(
-            f"a report has no option {unknown!r}", remedy=f"it has {', '.join(allowed)}"
+            f"a report has no option {unknown!r}",
+            remedy=f"{did_you_mean(unknown, [*allowed, 'measures'])}it has {', '.join(allowed)}",
         )
     files = [output] if isinstance(output, str | PathLike) else list(output)
     if not files:

@@ -14,6 +14,11 @@ _NOT_WRITTEN = re.compile(
     r"\.(?:7z|br|bz2?|lz4|lzma|rar|t[bgx]z|tar|xz|z|zip|zstd?|gzip|gz|parquet)$", re.IGNORECASE
 )
 _WRITTEN = (".gz", ".parquet")
+# Ends of names that say what is in a file.
+_TELLING = re.compile(
+    r"\.(?:csv|docx?|html?|json|jsonl|md|ndjson|parquet|pdf|qrels|run|svg|tex|toml|tsv|xlsx?|xml|ya?ml)$",
+    re.IGNORECASE,
+)
 
 
 def check_writable(path: StrPath, *, folder: bool = False) -> None:
@@ -61,6 +66,28 @@ def check_packing(path: StrPath) -> None:
         file=path,
         remedy="end the name in .gz for packed text, in .parquet where Parquet is written, or in"
         " neither for plain text",
+    )
+
+
+def check_ending(path: StrPath, content: str, *endings: str) -> None:
+    """Raises InputError if a file's name ends as that of another kind of file than is written.
+
+    Names with no telling end, such as .txt, are taken; a pipe or device may have any name.
+
+    Args:
+        path: a file or URL.
+        content: what is written, for example "a run".
+        endings: the telling ends that its name may have, the usual one first.
+    """
+    url = url_of(path)
+    name = os.fspath(path) if url is None else split_query(url)[0]
+    ending = _TELLING.search(name.removesuffix(".gz"))
+    if ending is None or ending[0].lower() in endings or (url is None and is_special(path)):
+        return
+    raise InputError(
+        f"cannot write: the name ends in {ending[0]}, and the file is {content}",
+        file=path,
+        remedy=f"end the name in {' or '.join(endings)}",
     )
 
 

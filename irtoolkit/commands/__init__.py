@@ -13,7 +13,7 @@ import math
 import re
 import shlex
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +22,7 @@ from irtoolkit.base.files import check_writable
 from irtoolkit.base.near import did_you_mean
 from irtoolkit.base.paths import is_url, on_disk
 from irtoolkit.base.plurals import number_of
+from irtoolkit.base.targets import check_ending
 from irtoolkit.base.textwidth import harmless, wrap
 from irtoolkit.commands._arguments import argument as argument
 from irtoolkit.commands._streams import say
@@ -55,9 +56,10 @@ def add_output(
     description: str = "TREC text, .gz or .parquet, by its name",
     *,
     required: bool = True,
+    check: Callable[[str], OutputFile] | None = None,
 ) -> None:
-    """Adds the -o argument of commands that write a file, which is checked early."""
-    argument(parser, "-o, --output FILE", description, type=output_file, required=required)
+    """Adds the -o argument of commands that write a file, by default a run, which is checked early."""
+    argument(parser, "-o, --output FILE", description, type=check or run_file, required=required)
 
 
 class OutputFile(str):
@@ -76,6 +78,33 @@ def output_file(name: str) -> OutputFile:
     check_writable(name)
     _tell_new_folder(name)
     return OutputFile(name)
+
+
+def run_file(name: str) -> OutputFile:
+    """Checks an argument that names the file of a run to write.
+
+    Raises:
+        InputError: see `output_file`; or its name ends as that of something else, such as .json.
+    """
+    from irtoolkit.runs.storage import check_run_name
+
+    check_run_name(name)
+    return output_file(name)
+
+
+def file_of(content: str, *endings: str) -> Callable[[str], OutputFile]:
+    """Returns the check of an argument that names a file to write; see `check_ending`."""
+
+    def check(name: str) -> OutputFile:
+        check_ending(name, content, *endings)
+        return output_file(name)
+
+    return check
+
+
+json_file = file_of("JSON", ".json")
+json_lines_file = file_of("JSON lines", ".jsonl", ".ndjson")
+tsv_file = file_of("tab-separated text", ".tsv")
 
 
 def _tell_new_folder(name: str) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn
 
 from irtoolkit.base.errors import InputError
-from irtoolkit.base.near import did_you_mean
+from irtoolkit.base.near import did_you_mean, nearest
 from irtoolkit.commands._streams import say
 
 BAD_INPUT = 2
@@ -18,20 +18,9 @@ BAD_INPUT = 2
 FLAGS = "setting_flags"
 
 _NUMBER = re.compile(r"-\.?[0-9].*")
-
-
-# Flags of one command that people expect of others.
-_ELSEWHERE = {
-    "-k": "--hits",
-    "--top-k": "--hits",
-    "--topk": "--hits",
-    "--model": "--system",
-    "--retriever": "--system",
-}
-
-
 # Columns of a paragraph of help at most, however wide the terminal is.
 _WIDEST = 100
+_EXAMPLES = "examples:\n"
 
 
 class Paragraphs(argparse.RawDescriptionHelpFormatter):
@@ -46,6 +35,9 @@ class Paragraphs(argparse.RawDescriptionHelpFormatter):
             part if "\n " in part else textwrap.fill(part, width, break_on_hyphens=False)
             for part in text.strip().split("\n\n")
         ]
+        if parts[-1].startswith(_EXAMPLES):
+            lines = parts[-1].split("\n")
+            parts[-1] = "\n".join(_continued(line, width) for line in lines)
         return textwrap.indent("\n\n".join(parts), indent)
 
     def add_argument(self, action: argparse.Action) -> None:
@@ -53,6 +45,18 @@ class Paragraphs(argparse.RawDescriptionHelpFormatter):
         # argparse measures the names of commands without what they are indented by.
         if isinstance(action, argparse._SubParsersAction):
             self._action_max_length += self._indent_increment
+
+
+def _continued(command: str, width: int) -> str:
+    """Returns a command in lines of a width, which end in a backslash if another follows."""
+    if len(command) <= width:
+        return command
+    lines = [""]
+    for word in re.findall(r'(?:"[^"]*"|\S)+', command):
+        if len(f"{lines[-1]} {word} \\") > width:
+            lines.append("     ")
+        lines[-1] += f" {word}"
+    return " \\\n".join([f" {lines[0]}", *lines[1:]])
 
 
 class CommandParser(argparse.ArgumentParser):
@@ -125,7 +129,7 @@ class CommandParser(argparse.ArgumentParser):
             if not equals:
                 value = next(rest, "--")
                 if value.startswith("-") and not _NUMBER.fullmatch(value):
-                    self._fail(flag, f"; a setting needs a value: {flag} VALUE")
+                    self._fail(flag, f"a setting needs a value: {flag} VALUE")
             key = flag[2:].replace("-", "_")
             flags[key] = flag
             pairs.append(f"{key}={value}")
@@ -135,10 +139,8 @@ class CommandParser(argparse.ArgumentParser):
         if not word.startswith("-"):
             self.error(f"one argument too many: {word!r}{self._hint()}")
         flag = word.partition("=")[0]
-        equivalent = _ELSEWHERE.get(flag)
-        near = f"did you mean {equivalent}?" if equivalent in self.flags() else ""
-        near = near or did_you_mean(flag, self.flags()).strip()
-        self.error(f"no flag {flag}; {near}".rstrip("; ") + otherwise)
+        near = did_you_mean(flag, self.flags()).strip()
+        self.error("; ".join(filter(None, (f"no flag {flag}", near, otherwise))))
 
     def _hint(self) -> str:
         """Returns a hint for a command with one argument too many."""
@@ -158,7 +160,7 @@ def add_command(subparsers: Any, name: str, module: Any) -> CommandParser:
         name,
         help=module.HELP,
         description=module.__doc__,
-        epilog="examples:\n" + "\n".join(f"  {line}" for line in module.EXAMPLES),
+        epilog=_EXAMPLES + "\n".join(f"  {line}" for line in module.EXAMPLES),
     )
     return parser
 
@@ -177,11 +179,9 @@ def naming_flags(error: InputError, args: argparse.Namespace, flags: Sequence[st
     if key is None or key not in written:
         return error
     names: Sequence[str] = getattr(error, "known", ())
-    equivalent = _ELSEWHERE.get(written[key])
-    guess = did_you_mean(written[key], [*flags, *(f"--{name}" for name in names)])
-    if equivalent in flags:
+    near = nearest(written[key], [*flags, *(f"--{name}" for name in names)])
+    guess = f"did you mean {', '.join(near)}?" if near else ""
+    if len(near) == 1:
         value = dict(pair.split("=", 1) for pair in args.settings)[key]
-        guess = f"did you mean {equivalent} {value}?"
-    return InputError(
-        f"no flag {written[key]}, and {error.found}", remedy=guess.strip() or error.remedy
-    )
+        guess = f"did you mean {near[0]} {value}?"
+    return InputError(f"no flag {written[key]}, and {error.found}", remedy=guess or error.remedy)

@@ -10,7 +10,8 @@ from typing import Any
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.launch import launch
 from irtoolkit.base.tables import TableCell, TextTable
-from irtoolkit.commands import argument, local_file, note, parse_pairs, print_json
+from irtoolkit.base.targets import check_ending
+from irtoolkit.commands import OutputFile, argument, local_file, note, parse_pairs, print_json
 
 
 def add_search(parser: argparse.ArgumentParser) -> None:
@@ -24,7 +25,12 @@ def add_search(parser: argparse.ArgumentParser) -> None:
     )
     add("--by MEASURE", "measure of the choice; default: the recipe's, else RR")
     add("--seeds N,N", "train the best with each of these; default: the recipe's")
-    add("--log FILE", "keep the figures here, as JSON; default: FOLDER.tried.json", type=local_file)
+    add("--log FILE", "keep the figures here, as JSON; default: FOLDER.tried.json", type=_log_file)
+
+
+def _log_file(name: str) -> OutputFile:
+    check_ending(name, "JSON", ".json")
+    return local_file(name)
 
 
 def search_settings(

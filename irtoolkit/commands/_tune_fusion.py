@@ -10,9 +10,9 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.commands import (
     add_run_form,
     argument,
+    json_file,
     measures_of,
     note,
-    output_file,
     parse_pairs,
     print_json,
     size_of,
@@ -26,7 +26,7 @@ def add_fusion(parser: argparse.ArgumentParser) -> None:
     add(
         "--log FILE",
         "keep all that is tried, and what is learned for fuse --learned, here, as JSON",
-        type=output_file,
+        type=json_file,
     )
     add(
         "--methods M...",

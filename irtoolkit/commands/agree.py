@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from irtoolkit.base.plurals import number_of
 from irtoolkit.base.tables import TextTable
-from irtoolkit.commands import add_format, add_output, argument, note, output_file, print_json
+from irtoolkit.commands import add_format, add_output, argument, file_of, note, print_json, run_file
 
 if TYPE_CHECKING:
     from irtoolkit.scoring.annotators import Annotators
@@ -33,13 +33,14 @@ EXAMPLES = (
 )
 # Pairs that are printed.
 SHOWN = 10
+_qrels_file = file_of("TREC qrels", ".qrels", ".tsv")
 _HEADERS = ("annotators", "pairs", "%", "κ", "κ quadratic", "α nominal", "α ordinal", "ρ")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     add = partial(argument, parser)
     add("QRELS...", "two files of judgments or more")
-    add_output(parser, "merged judgments, as TREC qrels", required=False)
+    add_output(parser, "merged judgments, as TREC qrels", required=False, check=_qrels_file)
     add(
         "--rule",
         "how the judgments of a pair are merged",
@@ -53,7 +54,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         choices=("refuse", "drop", "keep"),
         default="refuse",
     )
-    add("--differ FILE", "write the pairs that differ as a run", type=output_file)
+    add("--differ FILE", "write the pairs that differ as a run", type=run_file)
     add("--all", f"print all pairs that differ, not the first {SHOWN}")
     add_format(parser)
 

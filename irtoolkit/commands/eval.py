@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import atomic_text
-from irtoolkit.commands import add_format, add_measures, argument, note, output_file, print_table
+from irtoolkit.commands import add_format, add_measures, argument, note, print_table, tsv_file
 from irtoolkit.commands._datasets import add_judged, judged_dataset
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "print the values of each query and the figures in trec_eval's form",
         dest="each_query",
     )
-    add("--per-query FILE", "write run, query, measure, value lines to FILE", type=output_file)
+    add("--per-query FILE", "write run, query, measure, value lines to FILE", type=tsv_file)
     add("--by NAME", "break the figures down, e.g. by facet")
     add_format(parser)
 

@@ -22,7 +22,8 @@ from typing import Any
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import atomic_text
 from irtoolkit.base.plurals import number_of
-from irtoolkit.commands import add_output, argument, check_not_dash, note
+from irtoolkit.base.targets import check_ending
+from irtoolkit.commands import add_output, argument, check_not_dash, note, output_file
 
 HELP = "write a dataset for BEIR, MTEB, the Hub, Pyserini or TIRA"
 EXAMPLES = (
@@ -43,10 +44,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("WHAT", ", ".join((*LINES, *FOLDERS)), choices=(*LINES, *FOLDERS))
     add("[FOLDER]", "where beir, mteb, hf, pyserini or tira goes")
     add_output(
-        parser, "for docs, topics, qrels and pools; default: standard output", required=False
+        parser,
+        "for docs, topics, qrels and pools; default: standard output",
+        required=False,
+        check=output_file,
     )
-    add("--query VIEW", "the text of queries", default="default")
-    add("--doc VIEW", "the text of documents", default="default")
+    add("--query VIEW", "the text of queries; default: the dataset's own", default="default")
+    add("--doc VIEW", "the text of documents; default: the dataset's own", default="default")
     add("--split NAME", "in the files", default="test")
     add("--licence ID", "where the dataset states none: cc-by-4.0")
     add("--push HF", "publish the folder: hf://datasets/USER/NAME")
@@ -106,8 +110,10 @@ def _write_lines(args: argparse.Namespace) -> None:
         raise InputError(
             f"{args.what} is a file, not a folder", remedy=f"-o {args.folder} names the file"
         )
+    kind, lines, form, endings = LINES[args.what]
+    if args.output is not None:
+        check_ending(args.output, form, *endings)
     dataset = Dataset.load(args.dataset)
-    kind, lines = LINES[args.what]
     if not dataset.has(kind):
         raise InputError(f"dataset {args.dataset} has no {args.what}")
     if args.output is None:
@@ -149,9 +155,10 @@ def _word(name: str) -> str:
     return name
 
 
-LINES: dict[str, tuple[str, Callable[[Any], Iterator[str]]]] = {
-    "docs": ("docs", _docs),
-    "topics": ("queries", _topics),
-    "qrels": ("qrels", _qrels),
-    "pools": ("scoreddocs", _pools),
+# Each file: what the dataset has to have, its lines, its form, and the ends of its name.
+LINES: dict[str, tuple[str, Callable[[Any], Iterator[str]], str, tuple[str, ...]]] = {
+    "docs": ("docs", _docs, "JSON lines", (".jsonl", ".ndjson")),
+    "topics": ("queries", _topics, "tab-separated text", (".tsv",)),
+    "qrels": ("qrels", _qrels, "TREC qrels", (".qrels", ".tsv")),
+    "pools": ("scoreddocs", _pools, "plain text", (".txt", ".tsv")),
 }

@@ -16,7 +16,7 @@ from typing import Any
 
 from irtoolkit.base.files import atomic_text
 from irtoolkit.base.plurals import number_of
-from irtoolkit.commands import add_output, argument, note
+from irtoolkit.commands import add_output, argument, json_lines_file, note
 
 HELP = "extract exemplifying units from text"
 EXAMPLES = (
@@ -31,7 +31,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("FILE...", "text or JSON lines", dest="files")
     add("--tokens N", "most tokens on each side", type=int, default=256)
     add("--tokenizer NAME", "what splits texts into tokens; default: words", default="whitespace")
-    add_output(parser, "default: standard output", required=False)
+    add_output(parser, "default: standard output", required=False, check=json_lines_file)
 
 
 def execute(args: argparse.Namespace) -> None:

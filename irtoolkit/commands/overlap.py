@@ -36,8 +36,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--words", "whose tokens and stop words", choices=("nltk", "sklearn"), default="nltk")
     add("--fold-case", "take words in upper and lower case for the same")
     add("--rel REL", "lowest relevant grade", type=int, default=1)
-    add("--query VIEW", "view of the queries", default="default")
-    add("--doc VIEW", "view of the documents", default="default")
+    add("--query VIEW", "view of the queries; default: the dataset's own", default="default")
+    add("--doc VIEW", "view of the documents; default: the dataset's own", default="default")
     add_format(parser)
 
 

@@ -27,29 +27,36 @@ A query ranks the dataset's candidates for it (scoreddocs) if there are some, el
 1,000; of a corpus, a system that matches terms lists the documents that share one with the query, and
 --fill true lists others after them. The list of an official first stage, as
 msmarco-passage/trec-dl-2019 has it, is ranked again. With --topics, the queries of a file rank the
-whole corpus. Processes that torchrun, srun or mpirun starts share what a model has to encode, and the
+whole corpus. Of several systems, the runs go into the folder of -o. Processes that torchrun, srun or mpirun starts share what a model has to encode, and the
 first writes the run.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
+import re
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.launch import launch, nothing_to_do
-from irtoolkit.base.paths import shown
+from irtoolkit.base.paths import on_disk, shown
 from irtoolkit.commands import (
+    OutputFile,
     add_output,
     add_run_form,
     add_settings,
     argument,
     note,
+    output_folder,
+    output_place,
     parse_pairs,
+    run_file,
     written,
 )
-from irtoolkit.commands._datasets import add_ranked, ranked_dataset, swap_dataset_and_system
+from irtoolkit.commands._datasets import add_ranked, note_order, ranked_dataset
 from irtoolkit.commands._engines import add_engine
 
 if TYPE_CHECKING:
@@ -63,6 +70,7 @@ EXAMPLES = (
     "irtoolkit retrieve csfcube/sample fabs_bm25 -o runs/bm25.run",
     "irtoolkit retrieve csfcube/sample bm25 -o runs/k1.run.gz --hits 10 --k1 1.2 --b 0.5",
     "irtoolkit retrieve csfcube/sample bm25 -o corpus.run --candidates corpus",
+    "irtoolkit retrieve csfcube/sample bm25 tfidf ql -o runs",
     "irtoolkit retrieve csfcube/sample tfidf -o runs/tfidf.run --set query=facet_sentences self=drop",
     "irtoolkit retrieve relic/sample/test bm25 -o relic-test.run --depth 100",
     "irtoolkit retrieve relic/sample/val bm25 -o relic-val.run --set form=okapi doc=sentences",
@@ -72,8 +80,12 @@ EXAMPLES = (
 def configure(parser: argparse.ArgumentParser) -> None:
     add = partial(argument, parser)
     add("[DATASET]", "a dataset, a file or folder of documents, or an index")
-    add("[SYSTEM]", "what ranks; default: what an index was built for")
-    add_output(parser)
+    add("[SYSTEM...]", "what ranks; default: what an index was built for", dest="systems")
+    add_output(
+        parser,
+        "TREC text, .gz or .parquet, by its name; of several systems, a folder",
+        check=output_place,
+    )
     add_run_form(parser)
     add("--depth, --hits N", "rows per query; default: all of a pool, 1,000 of a corpus", least=1)
     add_ranked(parser)
@@ -82,36 +94,75 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(args: argparse.Namespace) -> None:
+    settings = parse_pairs(args.settings)
+    dataset, systems = _in_order(args.dataset, args.systems)
+    # As Pyserini writes it. Settings of that name belong to a SYSTEM.
+    is_index = "index" in settings and not systems
+    if is_index:
+        systems = [] if dataset is None else [dataset]
+        dataset = settings.pop("index")
+    is_index = is_index or (dataset is not None and _names_index(dataset))
+    if dataset is None or not (systems or is_index):
+        missing = "DATASET" if dataset is None else "SYSTEM"
+        raise InputError(f"{missing} is missing", remedy="irtoolkit retrieve DATASET bm25 -o FILE")
+    args.dataset = dataset
+    outputs = _outputs(args, systems)
+    if is_index:
+        _rank_index(args, settings, outputs)
+    else:
+        _rank_dataset(args, settings, outputs)
+
+
+def _in_order(dataset: str | None, systems: list[str]) -> tuple[str | None, list[str]]:
+    """Returns the dataset and the systems, the last of which may be the dataset."""
+    from irtoolkit.ranking.order import dataset_then_system
+
+    if dataset is None or not systems:
+        return dataset, systems
+    dataset, last = dataset_then_system(dataset, systems[-1], note_order)
+    return dataset, [*systems[:-1], last]
+
+
+def _outputs(args: argparse.Namespace, systems: list[str]) -> dict[str | None, OutputFile]:
+    """Returns the file of each system's run, which is in the folder of -o if there are several."""
+    if len(systems) < 2:
+        return {systems[0] if systems else None: run_file(args.output)}
+    folder = on_disk(args.output)
+    if folder.suffix and not folder.is_dir():
+        raise InputError(
+            f"{len(systems)} systems, and one file", remedy="name a folder for their runs: -o runs"
+        )
+    output_folder(args.output)
+    names = {system: f"{re.sub(r'[^a-zA-Z0-9._+-]+', '-', system)}.run" for system in systems}
+    if len(set(names.values())) < len(systems):
+        raise InputError("a system is named twice", remedy="name each once")
+    return {system: OutputFile(os.path.join(args.output, name)) for system, name in names.items()}
+
+
+def _rank_dataset(
+    args: argparse.Namespace, settings: dict[str, Any], outputs: Mapping[str | None, str]
+) -> None:
     from irtoolkit.ranking.candidates import usual_depth
     from irtoolkit.ranking.from_index import retrieve
     from irtoolkit.ranking.produce import RunOutput, has_nothing_to_do
     from irtoolkit.ranking.systems import find_system, for_dataset
 
-    settings = parse_pairs(args.settings)
-    if args.dataset is not None and args.system is not None:
-        swap_dataset_and_system(args)
-    if args.system is None and "index" in settings:
-        # As Pyserini writes it. Settings of that name belong to a SYSTEM.
-        args.dataset, args.system = settings.pop("index"), args.dataset
-        _rank_index(args, settings)
-        return
-    if args.dataset is not None and _names_index(args.dataset):
-        _rank_index(args, settings)
-        return
-    if args.system is None:
-        missing = "DATASET" if args.dataset is None else "SYSTEM"
-        raise InputError(f"{missing} is missing", remedy="irtoolkit retrieve DATASET bm25 -o FILE")
-    system = find_system(args.system, settings, args.dataset)
+    found = {
+        output: find_system(str(name), settings, args.dataset) for name, output in outputs.items()
+    }
     dataset = ranked_dataset(args)
-    system = for_dataset(system, dataset)
-    if has_nothing_to_do(system):
-        note(nothing_to_do(launch()))
-        return
-    output = RunOutput(args.output, args.output_format, say=note)
-    run = retrieve(dataset, system, usual_depth(dataset, args.depth), output)
-    if launch().helps:
-        return
-    _tell(args.output, run, system, settings)
+    # Which candidates are ranked is the same for all systems.
+    say: Callable[[str], None] | None = note
+    for path, named in found.items():
+        system = for_dataset(named, dataset)
+        if has_nothing_to_do(system):
+            note(nothing_to_do(launch()))
+            continue
+        output = RunOutput(path, args.output_format, say=say)
+        run = retrieve(dataset, system, usual_depth(dataset, args.depth), output)
+        say = None
+        if not launch().helps:
+            _tell(path, run, system, settings)
 
 
 def _names_index(argument: str) -> bool:
@@ -122,7 +173,9 @@ def _names_index(argument: str) -> bool:
     return not is_text_file(argument) and is_index(argument)
 
 
-def _rank_index(args: argparse.Namespace, settings: dict[str, Any]) -> None:
+def _rank_index(
+    args: argparse.Namespace, settings: dict[str, Any], outputs: Mapping[str | None, str]
+) -> None:
     from irtoolkit.datasets.replaced import queries_of_files
     from irtoolkit.ranking.from_index import rank_index
     from irtoolkit.ranking.produce import RunOutput
@@ -137,11 +190,14 @@ def _rank_index(args: argparse.Namespace, settings: dict[str, Any]) -> None:
         note(nothing_to_do(launch()))
         return
     queries = queries_of_files(shown(args.dataset), args.topics, args.qrels)
-    output = RunOutput(args.output, args.output_format, say=note)
-    run, system = rank_index(
-        args.dataset, args.system, settings, queries, depth=args.depth, output=output
-    )
-    _tell(args.output, run, system, settings)
+    say: Callable[[str], None] | None = note
+    for name, path in outputs.items():
+        output = RunOutput(path, args.output_format, say=say)
+        run, system = rank_index(
+            args.dataset, name, settings, queries, depth=args.depth, output=output
+        )
+        say = None
+        _tell(path, run, system, settings)
 
 
 def _tell(output: str, run: Run, system: System, settings: dict[str, Any]) -> None:

@@ -20,6 +20,7 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import atomic_text, check_writable
 from irtoolkit.base.paths import shown
 from irtoolkit.base.plurals import number_of
+from irtoolkit.base.targets import check_ending
 from irtoolkit.commands import argument, note, output_place, size_of
 
 HELP = "write a run in the form of a leaderboard"
@@ -55,6 +56,8 @@ def execute(args: argparse.Namespace) -> None:
     form = args.form or _form(args.dataset)
     pools = [str(path).endswith(".json") for path in args.runs]
     check_writable(args.output, folder=form == "csfcube" and not all(pools))
+    if form == "relic":
+        check_ending(args.output, "JSON", ".json")
     if form != "trec" and (args.metadata != "none" or args.about):
         raise InputError(f"the form {form} has no room for metadata", remedy="use --form trec")
     if len(args.runs) > 1 and not all(pools):

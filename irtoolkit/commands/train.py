@@ -45,9 +45,9 @@ from irtoolkit.commands import (
     argument,
     local_folder,
     note,
-    output_file,
     parse_pairs,
     print_json,
+    run_file,
     size_of,
 )
 from irtoolkit.commands._engines import add_engine
@@ -97,7 +97,7 @@ def _add_folds(parser: argparse.ArgumentParser) -> None:
     add(
         "--out-of-fold FILE",
         "write the run here; the models go to fold-1, fold-2 ... in the folder of -o",
-        type=output_file,
+        type=run_file,
     )
     add("--folds K", "number of folds; default: the dataset's own, or 5", least=2)
 

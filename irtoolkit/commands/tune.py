@@ -25,6 +25,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from irtoolkit.base.tables import TableCell, TextTable
+from irtoolkit.base.targets import check_ending
 from irtoolkit.commands import (
     add_format,
     add_measures,
@@ -33,6 +34,7 @@ from irtoolkit.commands import (
     argument,
     measures_of,
     note,
+    output_file,
     parse_pairs,
     print_json,
     shown,
@@ -68,7 +70,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_measures(parser)
     add("--depth, --hits N", "rows per query; default: 1000; of fused runs: all", least=1)
     add_output(
-        parser, "keep the points here, as JSON; with --runs: the held-out run", required=False
+        parser,
+        "keep the points here, as JSON; with --runs: the held-out run",
+        required=False,
+        check=output_file,
     )
     add_settings(parser)
     add_format(parser)
@@ -82,6 +87,9 @@ def execute(args: argparse.Namespace) -> None:
         return
     from irtoolkit.datasets.dataset import Dataset
     from irtoolkit.papers.tune import held_out, parse_grid, tune
+
+    if args.output is not None:
+        check_ending(args.output, "JSON", ".json")
 
     grid = parse_grid(parse_pairs(args.grid))
     dataset = Dataset.load(args.dataset)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 import os
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +13,15 @@ import ir_datasets
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.missing import no_such_file
 from irtoolkit.base.near import did_you_mean
-from irtoolkit.base.paths import is_url
+from irtoolkit.base.paths import is_url, same_place
 from irtoolkit.datasets import dataset_ids
 from irtoolkit.datasets.built import built_dataset
 from irtoolkit.datasets.hub.named import hub_dataset
+from irtoolkit.datasets.local.registry import read_registry
 from irtoolkit.datasets.local.unregistered import folder_dataset
 from irtoolkit.datasets.nway import built_nway
+
+_log = logging.getLogger(__name__)
 
 
 def source_named(dataset_id: str) -> Any:
@@ -28,8 +33,12 @@ def source_named(dataset_id: str) -> Any:
     ours = dataset_ids()
     try:
         dataset = ir_datasets.load(dataset_id)
-        # Some ids only begin others, as beir does: a folder of the name is meant.
-        return dataset if _has_data(dataset) else (folder_dataset(dataset_id) or dataset)
+        if not _has_data(dataset):
+            # Some ids only begin others, as beir does: a folder of the name is meant.
+            return folder_dataset(dataset_id) or dataset
+        if os.path.isdir(dataset_id) and not _is_folder_of(dataset_id):
+            _note_folder(dataset_id)
+        return dataset
     except KeyError:
         for find in (built_nway, built_dataset, hub_dataset, folder_dataset):
             if (dataset := find(dataset_id)) is not None:
@@ -56,6 +65,18 @@ def source_named(dataset_id: str) -> Any:
             near = no_such_file(dataset_id).remedy
             guess = f"{near} " if near else guess
         raise InputError(f"no dataset {dataset_id!r}", remedy=f"{guess}{listed}") from None
+
+
+def _is_folder_of(name: str) -> bool:
+    """Returns whether a collection is registered under the name of its own folder."""
+    record = read_registry(lambda _: None).get(name)
+    return record is not None and same_place(record.folder) == same_place(name)
+
+
+@cache
+def _note_folder(name: str) -> None:
+    """Notes once that a folder has the name of a dataset."""
+    _log.warning("note: %s is the dataset of this name; the folder is ./%s", name, name)
 
 
 def _is_missing_folder(name: str) -> bool:

@@ -13,7 +13,7 @@ from irtoolkit.fusing.search import HELD_OUT, FusionSearch
 from irtoolkit.fusing.tuned import TunedFusion, tune_fusion
 from irtoolkit.ranking.fusion_files import run_input
 from irtoolkit.runs.publish import publish
-from irtoolkit.runs.storage import RunForm, check_text_form
+from irtoolkit.runs.storage import RunForm, check_run_name
 from irtoolkit.version import __version__
 
 
@@ -40,7 +40,7 @@ def tune_files(
     """
     started = time.monotonic()
     if output is not None:
-        check_text_form(output, form)
+        check_run_name(output, form)
     result = tune_fusion(data, paths, search, measure=measure, log=log)
     if output is None:
         return result

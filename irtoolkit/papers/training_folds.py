@@ -19,6 +19,7 @@ from irtoolkit.retrievers.engine import Ranking, rank_and_locate
 from irtoolkit.runs import Run
 from irtoolkit.runs.parts import joined
 from irtoolkit.runs.publish import publish
+from irtoolkit.runs.storage import check_run_name
 from irtoolkit.scoring.folds import Fold, folds_of
 from irtoolkit.training.model_checks import check_recipe
 from irtoolkit.training.recipes import Recipe, Stage
@@ -83,6 +84,7 @@ def train_folds(
     check_recipe(recipe)
     if not is_url(output):
         check_writable(output)
+    check_run_name(output)
     started = time.monotonic()
     dataset = Dataset.load(recipe.stages[-1].dataset)
     depth = usual_depth(dataset, depth)

@@ -15,7 +15,7 @@ from irtoolkit.ranking.fusion import check_together, datasets_named, fuse, metho
 from irtoolkit.ranking.fusion_methods import Method
 from irtoolkit.runs import Run, provenance
 from irtoolkit.runs.publish import publish
-from irtoolkit.runs.storage import RunForm, check_text_form
+from irtoolkit.runs.storage import RunForm, check_run_name
 from irtoolkit.version import __version__
 
 
@@ -46,7 +46,7 @@ def fuse_files(
         InputError: see `fuse` and `Run.read`; a file is given twice, or one shares no query with
             the others.
     """
-    check_text_form(output, form)
+    check_run_name(output, form)
     _check_runs(paths)
     if len(set(map(same_place, paths))) != len(paths):
         raise InputError("a run is given twice", remedy="give it a greater weight")

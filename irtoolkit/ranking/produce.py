@@ -22,7 +22,7 @@ from irtoolkit.runs import Run, provenance
 from irtoolkit.runs.exact_ranks import RANKS_END
 from irtoolkit.runs.parts import followed_by, without_excluded
 from irtoolkit.runs.publish import publish
-from irtoolkit.runs.storage import RunForm, check_text_form
+from irtoolkit.runs.storage import RunForm, check_run_name
 
 Relevant = Mapping[str, list[str]]
 
@@ -64,7 +64,7 @@ class RunOutput:
     say: Callable[[str], None] | None = None
 
     def __post_init__(self) -> None:
-        check_text_form(self.path, self.form)
+        check_run_name(self.path, self.form)
 
 
 def rank_dataset(

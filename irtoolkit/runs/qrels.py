@@ -15,6 +15,7 @@ from irtoolkit.base.files import StrPath, atomic_text, local
 from irtoolkit.base.forms import is_parquet_file
 from irtoolkit.base.ids import Grades, Ids, Ints, encode, first_twin, is_word, offsets_of
 from irtoolkit.base.records import Qrel, whole
+from irtoolkit.base.targets import check_ending
 from irtoolkit.runs import objects, parquet, trec
 from irtoolkit.runs.recognise import is_run
 
@@ -164,8 +165,10 @@ class Qrels:
 
         Raises:
             InputError: an id that is empty or holds white space; a grade that is not a whole number,
-                which trec_eval would truncate; or the disk refuses.
+                which trec_eval would truncate; a name that ends as that of something else; or the
+                disk refuses.
         """
+        check_ending(path, "TREC qrels", ".qrels", ".tsv")
         if self.fractional:
             raise InputError(
                 "grades that are fractions cannot be written as TREC qrels",

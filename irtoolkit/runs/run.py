@@ -326,7 +326,8 @@ class Run:
         Returns the SHA-256 of the file; None for a pipe or device.
 
         Raises:
-            InputError: an id that is empty or holds white space, in text; or the disk refuses.
+            InputError: an id that is empty or holds white space, in text; a name that ends as that
+                of something else, such as .json; or the disk refuses.
         """
         table = storage.RunTable(
             self.query_ids, self.queries, self.doc_ids, self.docs, self.scores, self.ranks, self.tag

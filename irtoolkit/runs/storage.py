@@ -20,7 +20,7 @@ from irtoolkit.base.files import (
 )
 from irtoolkit.base.ids import Ids, Ints, is_utf8, is_word
 from irtoolkit.base.streams import is_special
-from irtoolkit.base.targets import check_packing
+from irtoolkit.base.targets import check_ending, check_packing
 
 # The forms of a run in text.
 RunForm = Literal["trec", "msmarco"]
@@ -59,7 +59,7 @@ def write(path: StrPath, table: RunTable, form: RunForm = "trec") -> str | None:
         for a pipe or device.
     """
     check_packing(path)
-    check_text_form(path, form)
+    check_run_name(path, form)
     _check_ids(path, table)
     with atomic_path(path) as half:
         if is_parquet(path):
@@ -70,8 +70,9 @@ def write(path: StrPath, table: RunTable, form: RunForm = "trec") -> str | None:
         return None if is_special(path) else sha256(half)
 
 
-def check_text_form(path: StrPath, form: RunForm) -> None:
-    """Raises InputError for Parquet in a form of text."""
+def check_run_name(path: StrPath, form: RunForm = "trec") -> None:
+    """Raises InputError for a name that is not a run's, and for Parquet in a form of text."""
+    check_ending(path, "a run", ".run", ".parquet", ".tsv")
     if is_parquet(path) and form != "trec":
         raise InputError(f"{form} is a form of text, not of Parquet", file=path)
 

@@ -105,7 +105,7 @@ def parse_qrels(path: StrPath, report: ProblemHandler = raise_error) -> QrelColu
         np.array(lines, dtype=np.int64), query_ids, queries, doc_ids, docs, grades
     )
     if not lines:
-        report(InputError("no rows", file=path, remedy="qrels need at least one line"))
+        report(InputError("no rows", file=path, remedy="give a file that has some"))
     _report_duplicates(path, columns, report)
     return columns
 

@@ -11,6 +11,7 @@ from typing import Literal
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import StrPath, atomic_text, sha256
 from irtoolkit.base.spans import Span
+from irtoolkit.base.targets import check_ending
 from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.runs import Run, provenance
 from irtoolkit.scoring.check import check_run, read_run
@@ -76,8 +77,10 @@ def submit_trec(
             added to the run's own record or replace parts of it.
 
     Raises:
-        InputError: the first problem of the run; or there is neither a record nor `about`.
+        InputError: the first problem of the run; or there is neither a record nor `about`;
+            or the output's name ends as that of something else.
     """
+    check_ending(output, "TREC text", ".run", ".tsv")
     problems = check_run(path, dataset_id, strictness="trec", tag=tag).problems
     if problems:
         first, more = problems[0], len(problems) - 1

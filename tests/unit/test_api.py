@@ -254,9 +254,9 @@ BAD: dict[str, tuple[Callable[[], Any], str]] = {
     "runs alone": (lambda: ir.compare(ir.Run.of(RUN), ir.Run.of(RUN)), "a run, and judgments are expected"),
     "a run as judgments": (lambda: ir.load(DOCS, queries=QUERIES, qrels=ir.Run.of(RUN)), "a run, and judgments"),
     "a system as the run": (lambda: ir.evaluate(QRELS, "bm25"), "bm25 is a system, and runs are scored"),
-    "Pyserini's k": (lambda: ir.retrieve("csfcube/sample", k=5), "no setting 'k' .depth=N"),
+    "Pyserini's k": (lambda: ir.retrieve("csfcube/sample", k=5), "no setting 'k' .did you mean depth"),
     "PyTerrier's num_results": (
-        lambda: ir.rerank("csfcube/sample", RUN, "ql", num_results=5), "no setting 'num_results' .depth=N"),
+        lambda: ir.rerank("csfcube/sample", RUN, "ql", num_results=5), "no setting 'num_results' .did you mean depth"),
     "a baseline": (lambda: ir.compare(QRELS, RUN, RUN, baseline="z"), "baseline z"),
     "strange candidates": (
         lambda: ir.load(DOCS, queries=QUERIES, candidates={"1": ["z"]}), "candidate z of query 1"),

@@ -116,10 +116,12 @@ def csv_records(path: Path) -> Records:
     """Yields (line, record) of a CSV; names of columns are in lower case.
 
     Raises:
-        InputError: a column named twice, or a row that is not CSV or has more or fewer fields than the header.
+        InputError: an empty file, a column named twice, or a row that is not CSV or has more or fewer fields than the header.
     """
     numbered = read_lines(path)
     first, head = next(((number, line) for number, line in numbered if line.strip()), (1, ""))
+    if not head:
+        raise InputError("an empty file", file=path, remedy="give another file")
     names = _header(head)
     if not roles_of(names):
         raise InputError(

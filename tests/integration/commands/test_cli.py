@@ -145,14 +145,14 @@ def test_help_lists_every_command_with_its_line(irtoolkit: Command) -> None:
 
 
 @each("name", COMMANDS)
-def test_help_of_a_command_fits_80_columns_but_for_its_examples(
+def test_help_of_a_command_fits_80_columns(
     irtoolkit: Command, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     answer = irtoolkit(name, "--help")
     assert (answer.status, answer.err) == (0, "")
-    before, _, examples = answer.out.partition("examples:\n")
-    assert [line for line in before.splitlines() if len(line) > 80] == []
+    assert [line for line in answer.out.splitlines() if len(line) > 80] == []
+    examples = re.sub(r" \\\n +", " ", answer.out.partition("examples:\n")[2])
     assert [line.strip() for line in examples.splitlines()] == list(COMMANDS[name].EXAMPLES)
     assert examples
 
@@ -280,7 +280,8 @@ def test_an_interrupted_export_leaves_the_old_file(
         raise KeyboardInterrupt
 
     write("topics.tsv", "whole\n")
-    monkeypatch.setitem(COMMANDS["export"].LINES, "topics", ("queries", lines))
+    files = COMMANDS["export"].LINES
+    monkeypatch.setitem(files, "topics", ("queries", lines, *files["topics"][2:]))
     answer = irtoolkit("export", "csfcube/sample", "topics", "-o", "topics.tsv")
     assert answer.status == 130
     assert listing(tmp_path) == {"topics.tsv": b"whole\n"}
@@ -432,6 +433,35 @@ def test_retrieve_ranks_every_pool_whole(irtoolkit: Command) -> None:
         assert [int(row[3]) for row in listed] == list(range(1, len(pools[query]) + 1))
         assert sorted(listed, key=lambda row: (float(row[4]), row[2]), reverse=True) == listed
     assert {(row[1], row[5]) for row in rows} == {("Q0", "bm25")}
+
+
+def test_several_systems_have_their_runs_in_a_folder(irtoolkit: Command) -> None:
+    answer = irtoolkit(
+        "retrieve", "csfcube/sample", "bm25", "tfidf", "csfcube:fabs_bm25", "-o", "several"
+    )
+    assert answer.status == 0, answer.err
+    assert answer.err.count("candidates: ") == 1
+    for system, name in (
+        ("bm25", "bm25"),
+        ("tfidf", "tfidf"),
+        ("csfcube:fabs_bm25", "csfcube-fabs_bm25"),
+    ):
+        assert irtoolkit("retrieve", "csfcube/sample", system, "-o", "alone.run").status == 0
+        assert Path(f"several/{name}.run").read_bytes() == Path("alone.run").read_bytes()
+    answer = irtoolkit(
+        "compare", "csfcube/sample", "several/bm25.run", "several/tfidf.run", "-m", "AP"
+    )
+    assert (answer.status, "p(holm)" in answer.out) == (0, True)
+
+
+def test_a_folder_with_the_name_of_a_dataset_is_noted(
+    irtoolkit: Command, caplog: pytest.LogCaptureFixture
+) -> None:
+    folder = Path("csfcube/sample")
+    folder.mkdir(parents=True)
+    assert irtoolkit("retrieve", "csfcube/sample", "bm25", "-o", "noted.run").status == 0
+    said = "note: csfcube/sample is the dataset of this name; the folder is ./csfcube/sample"
+    assert caplog.messages == [said]
 
 
 def test_a_system_that_nothing_can_run_says_why(irtoolkit: Command) -> None:

@@ -26,31 +26,32 @@ def run(irtoolkit: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.chdir(tmp_path)
     for system in ("bm25", "random"):
         assert irtoolkit("retrieve", SAMPLE, system, "-o", f"{system}.run").status == 0
-    Path("same.html").write_bytes(Path("bm25.run").read_bytes())
+    for same in ("same.html", "same.txt"):
+        Path(same).write_bytes(Path("bm25.run").read_bytes())
     return tmp_path / "bm25.run"
 
 
 @pytest.mark.parametrize(
     "words",
     [
-        f"eval {SAMPLE} bm25.run --per-query bm25.run",
-        f"eval {SAMPLE} bm25.run --per-query ./random/../bm25.run",
+        f"eval {SAMPLE} link --per-query link",
+        f"eval {SAMPLE} bm25.run --per-query ./random/../link",
         f"eval {SAMPLE} random.run bm25.run --per-query link",
         f"report {SAMPLE} same.html random.run -o same.html",
         "fuse bm25.run random.run -o bm25.run",
         "fuse random.run bm25.run -o link",
         f"fuse bm25.run random.run -o random.run --method bayesfuse --train {SAMPLE}",
-        "fuse bm25.run random.run -o same.html --learned same.html",
+        "fuse bm25.run random.run -o same.txt --learned same.txt",
         f"rerank {SAMPLE} bm25.run tfidf -o bm25.run",
         f"rerank {SAMPLE} link tfidf -o ./bm25.run",
         f"rerank {SAMPLE} random.run tfidf -o bm25.run --qrels bm25.run",
         f"retrieve {SAMPLE} bm25 -o bm25.run --topics bm25.run",
-        f"tune {SAMPLE} --runs bm25.run random.run --log bm25.run",
+        f"tune {SAMPLE} --runs link random.run --log link",
         f"tune {SAMPLE} --runs bm25.run random.run -o bm25.run",
         f"submit {SAMPLE} bm25.run -o bm25.run --form trec",
-        f"submit {SAMPLE} bm25.run -o same.html --form trec --metadata beside --about same.html",
-        "extract examples bm25.run random.run -o bm25.run",
-        "agree bm25.run random.run -o random.run",
+        f"submit {SAMPLE} bm25.run -o same.txt --form trec --metadata beside --about same.txt",
+        "extract examples link random.run -o link",
+        "agree bm25.run link -o link",
         "analyse csfcube-agreement bm25.run --sheets random.run --sheet random.run",
         "agree bm25.run random.run --differ bm25.run",
     ],

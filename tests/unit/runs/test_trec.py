@@ -249,7 +249,7 @@ def test_many_ways_to_write_one_judgment(write: Write, line: str) -> None:
 @pytest.mark.parametrize("data", ["", "\n", "\r\n \t\r\n", "\ufeff"])
 def test_qrels_without_rows(write: Write, data: str) -> None:
     error = refused_qrels(write("x.qrels", data))
-    assert (error.found, error.remedy) == ("no rows", "qrels need at least one line")
+    assert (error.found, error.remedy) == ("no rows", "give a file that has some")
 
 
 def test_every_problem_of_qrels_is_reported(write: Write) -> None:
