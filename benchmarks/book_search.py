@@ -7,7 +7,8 @@ Queries are those of RELiC and PlotRetrieval whose passage is known. Each system
 the book, as `irtoolkit search` does; a passage is found if one of the first hits is near it, at most 8
 sentences away. For each book the best system of a kind, by the mean reciprocal rank, is chosen on all
 other books: what those choices find is the figure of the kind. Intervals are of 95 %, by bootstrap over
-books. The descriptions of book_search_scenes.tsv are of two novels that take no part in the choice.
+books. The descriptions of book_search_scenes.tsv are of four novels that take no part in the choice;
+with --scenes they alone are looked for again, and the other figures stay.
 
 Results are in results/book_search.json; irtoolkit/ranking/book_figures.json has what is told of them.
 """
@@ -122,7 +123,11 @@ def own_scenes(wanted: list[str]) -> dict[str, Any]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)  # fmt: skip
     parser.add_argument("--books", nargs="+", default=[], help="their names; default: all")
+    parser.add_argument("--scenes", action="store_true", help="look for the scenes alone")
     started, args = time.monotonic(), parser.parse_args()
+    if args.scenes:
+        _keep_scenes()
+        return
     found, known = measured(args.books)
     kinds = {name: nested(found, own) for name, own in KINDS.items()}
     everything = {
@@ -135,13 +140,29 @@ def main() -> None:
         "scenes": own_scenes(wanted), "tried": everything,
         "made": provenance.circumstances(time.monotonic() - started),
     }  # fmt: skip
-    with atomic_text(RESULTS) as file:
-        json.dump(record, file, indent=1, ensure_ascii=False)
-        file.write("\n")
+    _keep(record)
     _keep_figures(kinds, len(found))
     for name, one in [*kinds.items(), *((name, everything[name]) for name in SHOWN)]:
         shares = one[f"first {FIRST}"], one[f"first {DEPTH}"]
         print(name, one.get("chosen on all books", ""), *shares)
+    _print_scenes(record)
+
+
+def _keep_scenes() -> None:
+    """Looks for the scenes by the systems of the last results, and keeps where they are."""
+    record = json.loads(RESULTS.read_text("utf-8"))
+    record["scenes"] = own_scenes(list(record["scenes"]))
+    _keep(record)
+    _print_scenes(record)
+
+
+def _keep(record: dict[str, Any]) -> None:
+    with atomic_text(RESULTS) as file:
+        json.dump(record, file, indent=1, ensure_ascii=False)
+        file.write("\n")
+
+
+def _print_scenes(record: dict[str, Any]) -> None:
     for name, one in record["scenes"].items():
         print(name, f"{one[f'first {FIRST}']} of {one['of']}", one["ranks"].values())
 

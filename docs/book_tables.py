@@ -42,8 +42,8 @@ novels, and the figures are what those choices find in the novel that was left o
 
 {_beside(found)}
 
-**Descriptions of scenes.** `benchmarks/book_search_scenes.tsv` has descriptions of famous scenes of two novels that take no part
-above, written by one person before any system was run on them. A scene is found if a phrase of it is near one of the first 5.
+**Descriptions of scenes.** `benchmarks/book_search_scenes.tsv` has descriptions of famous scenes of four novels that take no part
+above, written before any system was run on them. A scene is found if a phrase of it is near one of the first 5.
 
 {_scenes(found)}
 
