@@ -5,10 +5,9 @@ PyTerrier imports this module while it is imported itself, so the names are load
 
 from __future__ import annotations
 
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from irtoolkit.base.errors import needs_extra
+from irtoolkit.base.errors import check_installed
 
 if TYPE_CHECKING:
     from irtoolkit.integrations.pyterrier import Dataset as Dataset
@@ -20,8 +19,7 @@ if TYPE_CHECKING:
     from irtoolkit.integrations.pyterrier import Retriever as Retriever
     from irtoolkit.integrations.pyterrier import TextLoader as TextLoader
 
-if find_spec("pyterrier") is None:
-    raise needs_extra("pyterrier", "pyterrier")
+check_installed("pyterrier", "pyterrier")
 
 __all__ = [
     "Dataset",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 from os import PathLike
 
 from irtoolkit.base.paths import as_given, shown
@@ -72,6 +73,12 @@ def _line(text: str, longest: int = _LONGEST) -> str:
 def needs_extra(module: str, extra: str) -> InputError:
     """Returns the error for an optional library that is not installed."""
     return InputError(f"{module} is not installed", remedy=install(extra))
+
+
+def check_installed(module: str, extra: str) -> None:
+    """Raises InputError if an optional library is not installed; it is not imported."""
+    if find_spec(module) is None:
+        raise needs_extra(module, extra)
 
 
 def install(extra: str) -> str:

@@ -22,7 +22,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from irtoolkit.base.errors import InputError, needs_extra
+from irtoolkit.base.errors import InputError, check_installed
 from irtoolkit.base.plurals import number_of
 from irtoolkit.commands import argument, local_folder, note
 from irtoolkit.commands._serving import add_address, check_no_token
@@ -65,10 +65,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(args: argparse.Namespace) -> None:
-    from importlib.util import find_spec
-
-    if find_spec("fastapi") is None:
-        raise needs_extra("fastapi", "serve")
+    check_installed("fastapi", "serve")
     from irtoolkit.apps.annotate.session import Session
     from irtoolkit.apps.annotate.sheet import check_name
     from irtoolkit.apps.web.server import access_for, bound

@@ -13,7 +13,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from irtoolkit.base.errors import InputError, needs_extra
+from irtoolkit.base.errors import InputError, check_installed, needs_extra
 from irtoolkit.base.near import did_you_mean
 from irtoolkit.base.tables import TextTable, terminal_width
 from irtoolkit.base.textwidth import wrap
@@ -125,8 +125,7 @@ def _fetch(names: Sequence[str]) -> None:
 
     for name in names:
         _check_fetchable(name)
-    if find_spec("huggingface_hub") is None:
-        raise needs_extra("huggingface-hub", "neural")
+    check_installed("huggingface_hub", "neural")
     for name in names:
         preset = find_preset(name)
         licence = preset.licence or "not known here"

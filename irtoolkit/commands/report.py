@@ -23,7 +23,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from irtoolkit.base.errors import InputError, needs_extra
+from irtoolkit.base.errors import InputError, check_installed
 from irtoolkit.base.paths import is_url, on_disk, shown
 from irtoolkit.commands import add_measures, argument, note, output_file, output_folder
 from irtoolkit.commands._datasets import add_judged, judged_dataset
@@ -122,7 +122,7 @@ def execute(args: argparse.Namespace) -> None:
     forms = [check_form(path) for path in args.output]
     style = TableStyle(args.intervals, args.percent, args.digits, args.caption)
     if args.figures is not None:
-        _need_matplotlib()
+        check_installed("matplotlib", "report")
     if style != TableStyle() and not {".tex", ".md"} & set(forms):
         note(
             "note: --intervals, --percent, --digits and --caption are of .tex and .md tables alone"
@@ -180,11 +180,3 @@ def _sections(
         ranked = bool(analysis.system) and not analysis.prompted
         sections.append(section_of(analyse(name, dataset, runs if ranked else ())))
     return tuple(sections)
-
-
-def _need_matplotlib() -> None:
-    """Raises an error before the work starts if matplotlib is missing."""
-    from importlib.util import find_spec
-
-    if find_spec("matplotlib") is None:
-        raise needs_extra("matplotlib", "report")

@@ -25,7 +25,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from irtoolkit.base.errors import InputError, needs_extra
+from irtoolkit.base.errors import InputError, check_installed
 from irtoolkit.base.plurals import number_of
 from irtoolkit.base.targets import check_target_name
 from irtoolkit.commands import argument, note
@@ -94,9 +94,9 @@ def _quiet() -> Iterator[None]:
 
 
 def _execute(args: argparse.Namespace) -> None:
-    _need("fastapi", "serve")
+    check_installed("fastapi", "serve")
     if args.mcp:
-        _need("mcp", "mcp")
+        check_installed("mcp", "mcp")
     _check_access(args)
     check_target_name(args.folder, folder=True)
     from irtoolkit.apps.serve.library import Library
@@ -131,13 +131,6 @@ def _check_access(args: argparse.Namespace) -> None:
             remedy="leave out one of the two",
         )
     check_no_token(args)
-
-
-def _need(module: str, extra: str) -> None:
-    from importlib.util import find_spec
-
-    if find_spec(module) is None:
-        raise needs_extra(module, extra)
 
 
 def _fill(library: Library, names: list[str]) -> None:

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, get_args
 
-from irtoolkit.base.errors import InputError, needs_extra
+from irtoolkit.base.errors import InputError, check_installed
 from irtoolkit.base.files import sha256
 from irtoolkit.base.reasons import reason_of
 from irtoolkit.models.converted import new_folder, write_record
@@ -82,7 +82,7 @@ def export_onnx(model: str, output: Path, precision: ExportPrecision = "fp32") -
     if precision not in get_args(ExportPrecision):
         raise InputError(f"no precision {precision!r} of an export", remedy="fp32, int8")
     for library in ("onnx", "onnxscript", "onnxruntime"):
-        check_installed(library)
+        check_installed(library, "onnx")
     _, location, kind = one_transformer(model)
     if not (Path(location) / "config.json").is_file():
         raise InputError(f"{model} is no plain transformer: no config.json", file=location)
@@ -123,14 +123,6 @@ def copy_around(location: str, folder: Path) -> None:
         dirs_exist_ok=True,
         ignore=lambda where, names: ignored(where, names) if where == location else set(),
     )
-
-
-def check_installed(library: str) -> None:
-    """Raises InputError if a library of the extra onnx is not installed."""
-    from importlib.util import find_spec
-
-    if find_spec(library) is None:
-        raise needs_extra(library, "onnx")
 
 
 def _write(location: str, kind: str, folder: Path, precision: ExportPrecision) -> Differences:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from irtoolkit.base.errors import InputError
+from irtoolkit.base.errors import InputError, check_installed
 from irtoolkit.base.reasons import reason_of
 from irtoolkit.models.converted import (
     base_parts,
@@ -26,7 +26,6 @@ from irtoolkit.models.exported import exported_file
 from irtoolkit.models.exporting import (
     CLOSE,
     MAKERS,
-    check_installed,
     copy_around,
     difference,
     example,
@@ -61,7 +60,7 @@ def import_onnx(model: str, output: Path) -> float:
             those of its configuration; or the output exists.
     """
     for library in ("onnx", "onnxruntime"):
-        check_installed(library)
+        check_installed(library, "onnx")
     preset, location, kind = one_transformer(model)
     file = _file_of(model, location)
     with _refusing("no ONNX file that can be read", file):

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 import warnings
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from irtoolkit.base.errors import InputError, needs_extra
+from irtoolkit.base.errors import InputError, check_installed
 from irtoolkit.models import presets
 from irtoolkit.models.loading import load_model
 from irtoolkit.models.own_code import check_own_code
@@ -41,8 +40,7 @@ def write_lora(source: Path, folder: Path, base: str | None = None) -> None:
             file=source,
             remedy="the folder that PEFT's save_pretrained writes",
         )
-    if find_spec("peft") is None:
-        raise needs_extra("peft", "lora")
+    check_installed("peft", "lora")
     place = presets.model_folder(presets.Preset(base or str(about["base_model_name_or_path"])))
     check_own_code(place, setting=False)
 

@@ -14,14 +14,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from irtoolkit.base.errors import InputError, needs_extra
+from irtoolkit.base.errors import InputError, check_installed
 from irtoolkit.base.files import StrPath
 from irtoolkit.base.plurals import number_of
 from irtoolkit.base.reasons import reason_of
@@ -75,8 +74,7 @@ def load_sim(folder: StrPath) -> Sim:
         InputError: a file is missing or damaged, is another model's, or a library is not here.
     """
     for module in ("torch", "sentencepiece"):
-        if find_spec(module) is None:
-            raise needs_extra(module, "neural")
+        check_installed(module, "neural")
     from nltk.tokenize import TreebankWordTokenizer
 
     for name in (WEIGHTS, PIECES):

@@ -5,13 +5,12 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Sequence
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from irtoolkit.base.errors import needs_extra
+from irtoolkit.base.errors import check_installed
 from irtoolkit.base.files import StrPath, atomic_path
 from irtoolkit.base.plurals import number_of
 from irtoolkit.reports.content import BreakdownPart, ReportContent
@@ -60,8 +59,7 @@ def write_figures(report: ReportContent, folder: StrPath) -> list[Path]:
     Raises:
         InputError: matplotlib is not installed, or the folder cannot be written.
     """
-    if find_spec("matplotlib") is None:
-        raise needs_extra("matplotlib", "report")
+    check_installed("matplotlib", "report")
     charts: list[tuple[str, tuple[float, float], Callable[[Axes], None]]] = []
     if len(report.systems) > 1:
         charts.append(("differences", (WIDE, HIGH), lambda axes: _differences(axes, report)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from irtoolkit.analyses.base import Analysis, Column, FigureRow, FigureTable, Findings, Given
+from irtoolkit.papers.analyses.base import Analysis, Column, FigureRow, FigureTable, Findings, Given
 
 
 @dataclass(frozen=True)

@@ -1,1 +1,0 @@
-"""The analyses by their short name; see `irtoolkit.papers.analyses`."""
