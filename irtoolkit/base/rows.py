@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from threading import local
@@ -20,6 +20,7 @@ _ALONE = 1 << 16
 # Slices for each core.
 _SLICES = 4
 T = TypeVar("T")
+Item = TypeVar("Item")
 _here = local()
 
 
@@ -44,16 +45,26 @@ def by_rows(
     threads = 1 if _busy() else min(cores(), count)
     if threads <= 1 or cells.size < _ALONE:
         return [function(slice(0, count))]
+    bounds = np.linspace(0, count, min(count, slices * threads) + 1).astype(int)
+    return in_threads(function, list(map(slice, bounds[:-1], bounds[1:])))
 
-    def part(rows: slice) -> T:
+
+def in_threads(work: Callable[[Item], T], items: Sequence[Item]) -> list[T]:
+    """Returns the results of some work for each item, done on all cores.
+
+    A call from inside such work is done by its thread.
+    """
+    if len(items) < 2 or _busy() or cores() < 2:
+        return [work(item) for item in items]
+
+    def alone(item: Item) -> T:
         _here.busy = True
         try:
-            return function(rows)
+            return work(item)
         finally:
             _here.busy = False
 
-    bounds = np.linspace(0, count, min(count, slices * threads) + 1).astype(int)
-    return list(_pool(os.getpid()).map(part, map(slice, bounds[:-1], bounds[1:])))
+    return list(_pool(os.getpid()).map(alone, items))
 
 
 def _busy() -> bool:

@@ -17,7 +17,8 @@ import numba
 import numpy as np
 
 from irtoolkit.indexes import weighing
-from irtoolkit.runs._order_kernels import best_of, drop_last_ties, from_least, put_in_order
+from irtoolkit.runs._order_kernels import best_of, drop_last_ties, from_least
+from irtoolkit.runs._sorting_kernels import put_in_order
 
 # Documents whose scores are added up at once; they stay in the processor's cache. Of queries with many
 # terms each has few postings in a window, so it is larger for these.
@@ -29,8 +30,8 @@ MASK = WINDOW - 1
 LINE = 32
 # More documents compete than there is room for.
 CROWDED = -1
-# Documents that are put in order here; of more numpy sorts the scores in less time.
-IN_ORDER = 64
+# Where a term has so many times more postings than there are classes, each class is weighed once.
+OFTEN = 4
 
 
 @numba.njit(nogil=True, cache=True, inline="always")  # type: ignore[untyped-decorator]
@@ -72,7 +73,7 @@ def collect(
         shard, table, query: see above.
         depth: number of documents to find.
         least: what a document must score at least.
-        room: (sums, touched, cursors, levels), memory to work in; all but touched are zero.
+        room: (sums, touched, cursors, levels, parts), memory to work in; sums and levels are zero.
         out: (documents, scores), to be filled.
 
     Returns:
@@ -81,7 +82,7 @@ def collect(
     # Arrays of a tuple are counted anew wherever they are taken out of it: not within a loop.
     starts, docs, classes, live = shard
     terms, scales, bounds = query
-    sums, touched, cursors, levels = room
+    sums, touched, cursors, levels, parts = room
     out_docs, scores = out
     count, term_count = 0, len(terms)
     size = len(live)
@@ -142,6 +143,12 @@ def collect(
                     touched[touched_count] = doc
                     touched_count += sums[doc] == 0
                     sums[doc] += part_of(table[part_classes[posting]], scale)
+            elif len(part_docs) > OFTEN * len(table) and len(table) <= len(parts):
+                for number in range(len(table)):
+                    parts[number] = part_of(table[number], scale)
+                for posting in range(len(part_docs)):
+                    doc = np.uint32(part_docs[posting] - low) & mask
+                    sums[doc] += parts[part_classes[posting]]
             else:
                 for posting in range(len(part_docs)):
                     doc = np.uint32(part_docs[posting] - low) & mask
@@ -215,7 +222,7 @@ def _confirmed(
     """Adds the terms that are not required to the documents of a window that may still compete."""
     starts, docs, classes, _ = shard
     terms, scales, _ = query
-    sums, touched, cursors, _ = room
+    sums, touched, cursors = room[:3]
     mask = np.uint32(len(sums) - 1)
     for t in range(required - 1, -1, -1):
         remaining = 0
@@ -253,42 +260,33 @@ def _confirmed(
 def search(
     shard: Any, table: Any, queries: Any, numbers: Any, keys: Any, room: Any, least: Any, out: Any
 ) -> None:
-    """Finds the best documents of several queries, in the one order if they are at most `IN_ORDER`.
+    """Finds the best documents of several queries, in the one order.
 
     Args:
         queries: (starts, terms, scales, bounds), the terms of all queries end to end.
         numbers: the queries to search.
         keys: (d,) keys of the shard's documents: of equal scores the greater comes first.
-        room: (sums, touched, cursors, levels, documents, scores) to work in.
+        room: (memory of `collect`, documents, scores) to work in.
         least: (q,) what a document must score at least.
         out: (counts, documents, scores), a row for each of all queries, zeros at first; a count is
             CROWDED where more documents tie than the room holds.
     """
     begins, terms, scales, bounds = queries
-    sums, touched, cursors, levels, found_docs, values = room
+    memory, found_docs, values = room
     counts, docs, scores = out
     depth = docs.shape[1]
     for number in numbers:
         part = slice(begins[number], begins[number + 1])
         query = terms[part], scales[part], bounds[part]
-        count, _ = collect(
-            shard,
-            table,
-            query,
-            depth,
-            least[number],
-            (sums, touched, cursors, levels),
-            (found_docs, values),
-        )
+        count, _ = collect(shard, table, query, depth, least[number], memory, (found_docs, values))
         if count == CROWDED:
-            sums[:] = 0
-            levels[:] = 0
+            memory[0][:] = 0
+            memory[3][:] = 0
             counts[number] = CROWDED
             continue
         if count > depth:  # some tie at the last place
             count = drop_last_ties(found_docs, values, count, depth, keys)
-        if depth <= IN_ORDER:
-            put_in_order(found_docs, values, count, keys)
+        put_in_order(found_docs[:count], values[:count], keys, (docs[number], scores[number]))
         counts[number] = count
         docs[number, :count] = found_docs[:count]
         scores[number, :count] = values[:count]

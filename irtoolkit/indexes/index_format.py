@@ -8,6 +8,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
+import numpy as np
+
 from irtoolkit.base.ids import Ints, Segments, distinct_numbers, id_array
 from irtoolkit.indexes.sharded import ShardSet
 from irtoolkit.indexes.shards import OpenShard as OpenShard
@@ -65,15 +67,16 @@ class Searcher(ABC):
         """Returns the best documents of some queries as a run without ties; see `search`."""
         hits = self.search(queries, depth, fill=fill)
         numbers, documents = distinct_numbers(hits.documents)
-        run = Run.ordered(
+        ids = self.shards.column(numbers)
+        owners = np.repeat(np.arange(len(queries)), np.diff(hits.offsets))
+        return Run.ordered(
             query_ids,
             hits.offsets,
-            id_array(self.shards.ids(numbers)),
-            documents.astype("int32"),
-            hits.scores.astype("float32"),
+            lambda: id_array(ids.chosen(np.arange(len(ids)))),
+            documents.astype(np.int32),
+            separate(hits.scores, queries=owners),
             tag,
         )
-        return run.untied()
 
     def exact_ranks(
         self,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import repeat
 from threading import local
 from typing import Any
 
@@ -10,17 +9,17 @@ import numpy as np
 
 from irtoolkit.base.cores import cores
 from irtoolkit.base.ids import Ints
-from irtoolkit.base.threads import pool
+from irtoolkit.base.rows import in_threads
 from irtoolkit.indexes.postings import PostingsShard
 from irtoolkit.indexes.weighted import QueryBatch
-from irtoolkit.runs.top_k import settle
 
 # Documents that may tie at the last place before a query is searched again with more room.
 _ROOM = 1 << 10
-# Results put in order at once.
-_CELLS = 1 << 14
-# Documents whose scores are added up at once at most, and levels of their scores.
-_DOCUMENTS, _LEVELS = 1 << 17, 1 << 12
+# Documents whose scores are added up at once at most, levels of their scores, and numbers that a class
+# of postings may have.
+_DOCUMENTS, _LEVELS, _CLASSES = 1 << 17, 1 << 12, 1 << 16
+# Into how many parts queries are dealt out for each core.
+_PARTS = 2
 
 
 class _Memory(local):
@@ -32,6 +31,7 @@ class _Memory(local):
             np.empty(_DOCUMENTS + 1, np.uint32),
         )
         self._levels, self._cursors = np.zeros(_LEVELS, np.int32), np.zeros(0, np.int64)
+        self._parts = np.zeros(_CLASSES, np.int64)
         self._found = np.zeros((2, 0), np.int64)
 
     def of(self, terms: int, room: int) -> tuple[Any, ...]:
@@ -41,7 +41,8 @@ class _Memory(local):
         if self._found.shape[1] < room:
             self._found = np.empty((2, room), np.int64)
         hits = self._found[:, :room]
-        return self._sums, self._touched, self._cursors, self._levels, hits[0], hits[1]
+        memory = self._sums, self._touched, self._cursors, self._levels, self._parts
+        return memory, hits[0], hits[1]
 
 
 _memory = _Memory()
@@ -64,31 +65,19 @@ def best(
         out: (q,) counts, (q, depth) documents and (q, depth) scores, to be filled in; scores
             beyond the count are 0.
     """
-    from irtoolkit.indexes._compiled_search import CROWDED, IN_ORDER, search
+    from irtoolkit.indexes._compiled_search import CROWDED, search
 
     counts, docs, _ = out
-    depth = docs.shape[1]
+    room, remaining = max(4 * docs.shape[1], _ROOM), queries
+    arrays = part.arrays, batch.table[: len(part.class_counts)], batch.arrays
 
-    def some(numbers: Ints, room: int) -> None:
+    def some(numbers: Ints) -> None:
         memory = _memory.of(len(batch.terms), room)
-        # Few results at a time stay in the processor's cache while they are put in order.
-        step = max(1, _CELLS // depth)
-        for first in range(0, len(numbers), step):
-            some_queries = numbers[first : first + step]
-            arrays = part.arrays, batch.table, batch.arrays
-            search(*arrays, some_queries, part.keys, memory, least, out)
-            if depth > IN_ORDER:
-                settle(part.keys, some_queries, out)
+        search(*arrays, numbers, part.keys, memory, least, out)
 
-    room, remaining = max(4 * depth, _ROOM), queries
     while len(remaining):
-        threads = min(cores(), len(remaining)) if len(remaining) > 1 else 1
-        if threads > 1:
-            # Queries side by side are often alike in length: dealt out in turn, threads end together.
-            with pool(threads) as workers:
-                dealt = [remaining[first::threads] for first in range(threads)]
-                list(workers.map(some, dealt, repeat(room)))
-        else:
-            some(remaining, room)
+        # Queries side by side are often alike in length: dealt out in turn, parts take equally long.
+        parts = min(_PARTS * cores(), len(remaining))
+        in_threads(some, [remaining[first::parts] for first in range(parts)])
         remaining = np.flatnonzero(counts == CROWDED)
         room *= 8

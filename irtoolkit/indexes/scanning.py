@@ -14,10 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from irtoolkit.base.ids import Floats, Ints
+from irtoolkit.base.rows import in_threads
 from irtoolkit.indexes import few
 from irtoolkit.indexes.few import How
 from irtoolkit.indexes.postings import PostingsShard
-from irtoolkit.indexes.sharded import Sharded, Targets, in_threads, least_keys
+from irtoolkit.indexes.sharded import Sharded, Targets, least_keys
 from irtoolkit.indexes.shards import OpenShard
 from irtoolkit.indexes.strings import Strings
 from irtoolkit.runs.order import TopDocuments, best_first
@@ -129,7 +130,7 @@ class PostingsScan(Sharded):
         shared = np.zeros((len(scanned), self.size), bool)
         by_numpy = self._by_numpy(scanned)
         rows = zip(scanned, scores, shared, strict=True)
-        in_threads(lambda row: self._every(by_numpy, *row), rows)
+        in_threads(lambda row: self._every(by_numpy, *row), list(rows))
         return scores, shared
 
     def _every(
@@ -168,7 +169,7 @@ class PostingsScan(Sharded):
         scanned = self.under_formula(queries)
         by_numpy = self._by_numpy(scanned)
         rows = zip(scanned, targets, strict=True)
-        return in_threads(lambda row: self._before(by_numpy, *row), rows)
+        return in_threads(lambda row: self._before(by_numpy, *row), list(rows))
 
     def _before(self, by_numpy: bool, query: ScannedQuery, target: Targets) -> Ints:
         before = np.zeros(len(target.scores), np.int64)

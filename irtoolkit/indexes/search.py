@@ -10,12 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from irtoolkit.base.ids import Floats, Ints
+from irtoolkit.base.rows import in_threads
 from irtoolkit.indexes import few, pruned
 from irtoolkit.indexes.counting import Postings
 from irtoolkit.indexes.formula import Weighting
 from irtoolkit.indexes.postings import PostingsShard
 from irtoolkit.indexes.queries import CountedQueries
-from irtoolkit.indexes.sharded import Targets, in_threads, least_keys
+from irtoolkit.indexes.sharded import Targets, least_keys
 from irtoolkit.indexes.weighted import QueryBatch, WeightedQueries
 from irtoolkit.runs.order import TopDocuments, greatest, merge
 
@@ -212,8 +213,10 @@ def _filled(out: tuple[Ints, Ints, Ints], first: int) -> TopDocuments:
     np.cumsum(counts, out=offsets[1:])
     if offsets[-1] == documents.size:
         return TopDocuments(offsets, documents.ravel() + first, scores.ravel())
-    filled = np.arange(documents.shape[1]) < counts[:, None]
-    return TopDocuments(offsets, documents[filled] + first, scores[filled])
+    ends = counts.tolist()
+    matched = np.concatenate([row[:end] for row, end in zip(documents, ends, strict=True)])
+    values = np.concatenate([row[:end] for row, end in zip(scores, ends, strict=True)])
+    return TopDocuments(offsets, matched + first, values)
 
 
 def weighed(shards: Any, queries: CountedQueries, weighting: Weighting) -> list[WeightedQueries]:
@@ -233,15 +236,10 @@ def weighed(shards: Any, queries: CountedQueries, weighting: Weighting) -> list[
 
 def valued(weighted: Sequence[WeightedQueries], hits: TopDocuments) -> TopDocuments:
     """Returns hits whose scores are whole numbers with the scores that these stand for."""
-    if len(weighted) == 1 and len(weighted[0]) == 1:
-        unit, everywhere = weighted[0].unit[0], weighted[0].everywhere[0]
-        return hits._replace(scores=hits.scores * unit + everywhere)
-    scores, first = np.empty(len(hits.scores)), 0
-    for queries in weighted:
-        bounds = hits.offsets[first : first + len(queries) + 1]
-        rows = slice(int(bounds[0]), int(bounds[-1]))
-        counts = np.diff(bounds)
-        unit, everywhere = np.repeat(queries.unit, counts), np.repeat(queries.everywhere, counts)
-        scores[rows] = hits.scores[rows] * unit + everywhere
-        first += len(queries)
+    units = np.concatenate([np.empty(0), *(queries.unit for queries in weighted)])
+    more = np.concatenate([np.empty(0), *(queries.everywhere for queries in weighted)])
+    if len(units) and (units == units[0]).all() and (more == more[0]).all():
+        return hits._replace(scores=hits.scores * units[0] + more[0])
+    counts = np.diff(hits.offsets)
+    scores = hits.scores * np.repeat(units, counts) + np.repeat(more, counts)
     return hits._replace(scores=scores)

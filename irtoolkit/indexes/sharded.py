@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from irtoolkit.base.cores import cores
 from irtoolkit.base.ids import Ints, distinct_numbers
-from irtoolkit.base.threads import pool
 from irtoolkit.indexes.bounds import DamagedIndexError
 from irtoolkit.indexes.documents import keys_of
 from irtoolkit.indexes.merged import ShardHits
@@ -236,12 +234,3 @@ def least_keys(shard: OpenShard, ids: Strings) -> Ints:
         is_there = below < len(docs.ids) and docs.ids.at(int(docs.order[below])) == doc_id
         least[row] = least_key(len(docs.ids), below, is_there)
     return least
-
-
-def in_threads(work: Callable[[Any], Any], items: Iterable[Any]) -> list[Any]:
-    """Returns the results of some work for each item, done on all cores."""
-    listed = list(items)
-    if len(listed) < 2:
-        return [work(item) for item in listed]
-    with pool(cores()) as workers:
-        return list(workers.map(work, listed))

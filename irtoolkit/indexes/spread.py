@@ -185,6 +185,10 @@ class SpreadShards:
         names: list[str] = ids.tolist()
         return names
 
+    def column(self, documents: Ints) -> Strings:
+        """Returns the ids of some documents."""
+        return Strings.of(self.ids(documents))
+
     def places(self, doc_ids: Sequence[str]) -> Ints:
         """The numbers of documents that were not deleted; -1 for one that is not there."""
         places: Ints = np.max(list(self._each("places", list(doc_ids))), axis=0)

@@ -194,15 +194,6 @@ def table_of(tokenizer: Tokenizer, analyze: Analyzer, terms: Terms, slots: int =
     return _Table(modes.get(tokenizer), analyze, terms, slots)
 
 
-def counted_at_once(
-    texts: Sequence[str], tokenizer: Tokenizer, analyze: Analyzer, terms: Terms
-) -> Counted:
-    """Returns the term counts of some texts, in this thread."""
-    if is_worth_loading(split_steps(texts)):
-        return table_of(tokenizer, analyze, terms).count(texts)
-    return counted_by_python(texts, analyze, terms)
-
-
 class Counter:
     """Counts the terms of texts on all cores; what comes out is in the order of what went in."""
 

@@ -15,11 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from irtoolkit.base.ids import Floats, Ints
+from irtoolkit.base.rows import in_threads
 from irtoolkit.indexes.comparison import QueryVectors
 from irtoolkit.indexes.counting import DocumentVectors
 from irtoolkit.indexes.nearest import PossibleBest
 from irtoolkit.indexes.proposals import LONGEST, ProductBlock, Proposals
-from irtoolkit.indexes.sharded import Sharded, Targets, in_threads, least_keys
+from irtoolkit.indexes.sharded import Sharded, Targets, least_keys
 from irtoolkit.indexes.shards import OpenShard
 from irtoolkit.indexes.vectors import VectorShard
 from irtoolkit.runs.order import TopDocuments, is_before

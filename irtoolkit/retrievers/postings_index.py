@@ -18,7 +18,7 @@ from irtoolkit.indexes.bounds import DamagedIndexError
 from irtoolkit.indexes.formula import Weighting
 from irtoolkit.indexes.index_format import IndexFormat, OpenShard, Searcher
 from irtoolkit.indexes.postings import PostingsShard
-from irtoolkit.indexes.queries import CountedQueries, counted
+from irtoolkit.indexes.queries import CountedQueries, QueryCounter
 from irtoolkit.indexes.search import PostingsSearch, valued, weighed
 from irtoolkit.indexes.sharded import CountedShardSet
 from irtoolkit.indexes.strings import Strings
@@ -123,8 +123,8 @@ class PostingsSearcher(Searcher):
     ) -> None:
         super().__init__(shards)
         analysis_settings = analysis.analysis_of(settings)
-        self._tokenizer = analysis_settings.tokenizer
         self._analyze = analysis.analyzer(*analysis_settings)
+        self._counter = QueryCounter(analysis_settings.tokenizer, self._analyze)
         self._is_english = analysis_settings.stop != "none" or analysis_settings.stem == "porter"
         self.counting: Any = shards if counting is None else counting
 
@@ -174,7 +174,7 @@ class PostingsSearcher(Searcher):
 
     def terms(self, queries: Sequence[Segments]) -> CountedQueries:
         """The terms of queries."""
-        return counted(queries, self._tokenizer, self._analyze)
+        return self._counter.count(queries)
 
     def encoded(self, queries: Sequence[Segments]) -> Any:
         """Returns queries as the shards take them."""

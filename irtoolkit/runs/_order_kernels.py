@@ -248,38 +248,3 @@ def drop_last_ties(indices: Any, scores: Any, count: int, depth: int, keys: Any)
             indices[remaining], scores[remaining] = indices[i], scores[i]
             remaining += 1
     return remaining
-
-
-@numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
-def put_in_order(indices: Any, scores: Any, count: int, keys: Any) -> None:
-    """Sorts a few documents, or some that are nearly in the one order."""
-    for i in range(1, count):
-        doc, score, j = indices[i], scores[i], i
-        while j and (
-            scores[j - 1] < score or (scores[j - 1] == score and keys[indices[j - 1]] < keys[doc])
-        ):
-            indices[j], scores[j] = indices[j - 1], scores[j - 1]
-            j -= 1
-        indices[j], scores[j] = doc, score
-
-
-@numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
-def settle_rows(order: Any, rows: Any, keys: Any, queries: Any, out: Any) -> None:
-    """Writes documents in the one order.
-
-    Args:
-        order: (q, k) positions of each query's documents by ascending score.
-        rows: (documents, scores), (q, k) each, of these queries in any order.
-        keys: (d,) keys of the shard's documents.
-        queries: (q,) numbers of the queries.
-        out: (counts, documents, scores), rows by the number of the query; a score beyond a count is 0.
-    """
-    row_docs, row_scores = rows
-    counts, docs, scores = out
-    last = order.shape[1] - 1
-    for row in range(len(queries)):
-        number = queries[row]
-        for i in range(order.shape[1]):
-            index = order[row, last - i]
-            docs[number, i], scores[number, i] = row_docs[row, index], row_scores[row, index]
-        put_in_order(docs[number], scores[number], counts[number], keys)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from os import PathLike
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -106,18 +106,20 @@ class Run:
         cls,
         query_ids: Ids,
         offsets: Ints,
-        doc_ids: Ids,
+        doc_ids: Ids | Callable[[], Ids],
         docs: NDArray[np.int32],
         scores: Singles,
         tag: str = DEFAULT_TAG,
     ) -> Run:
         """Builds a run from rows that are already in its order, with no document twice for a query.
 
+        A function as `doc_ids` is called when the ids are looked at.
+
         Raises:
             InputError: the tag is not one word.
         """
         _check_tag(tag)
-        return cls(query_ids, doc_ids, offsets, docs, scores, tag)
+        return cls(query_ids, cast(Ids, doc_ids), offsets, docs, scores, tag)
 
     @classmethod
     def from_rows(
@@ -211,6 +213,9 @@ class Run:
         )
 
     # -- using --------------------------------------------------------------------------------
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "doc_ids": self.doc_ids}
 
     def __len__(self) -> int:
         """Number of rows."""
@@ -346,6 +351,22 @@ class Run:
                 "rank": self.ranks,
             }
         )
+
+
+class _ReadIds:
+    """The ids of a run's documents, or a function that reads them when they are looked at."""
+
+    def __get__(self, run: Run, owner: type[Run]) -> Ids:
+        ids: Ids | Callable[[], Ids] = run.__dict__["doc_ids"]
+        if callable(ids):
+            ids = run.__dict__["doc_ids"] = ids()
+        return ids
+
+    def __set__(self, run: Run, ids: Ids | Callable[[], Ids]) -> None:
+        run.__dict__["doc_ids"] = ids
+
+
+Run.doc_ids = _ReadIds()  # type: ignore[assignment]
 
 
 def _check_tag(tag: str) -> None:

@@ -201,34 +201,6 @@ def _by_numpy(scores: Scores, tied: TieOrder, k: int | None) -> tuple[Ints, Sing
     return orders, singles
 
 
-def settle(keys: Keys, queries: Ints, out: tuple[Ints, Ints, Ints]) -> None:
-    """Puts documents with integer scores in the one order.
-
-    Args:
-        keys: (d,) keys of the documents.
-        queries: (q,) the rows of `out` that are put in order.
-        out: (counts, documents, scores), in any order; scores beyond the count are 0.
-    """
-    from irtoolkit.runs._order_kernels import settle_rows
-
-    _, documents, scores = out
-    rows = documents[queries], scores[queries]
-    settle_rows(_ascending(rows[1]), rows, keys, queries, out)
-
-
-def _ascending(scores: Ints) -> Ints:
-    """Returns (q, k) the order of the scores of each row, the least first; ties in any order."""
-    bits = max(1, int(scores.shape[1] - 1).bit_length())
-    if scores.max(initial=0) >= 1 << (62 - bits):
-        return np.argsort(scores, axis=1)
-    # Scores with their places in the last bits: numpy sorts faster than it finds an order.
-    packed = scores << bits
-    packed |= np.arange(scores.shape[1])
-    packed.sort(axis=1)
-    packed &= (1 << bits) - 1
-    return packed
-
-
 def _leading_singles(scores: Scores, tied: TieOrder, out: tuple[Any, ...]) -> None:
     from irtoolkit.runs._select_kernels import leading_singles, room_of
 

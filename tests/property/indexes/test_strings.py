@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from irtoolkit.base.analysis import analyzer
 from irtoolkit.base.errors import InputError
-from irtoolkit.indexes.queries import MANY, CountedQueries, counted
+from irtoolkit.indexes.queries import MANY, CountedQueries, QueryCounter
 from irtoolkit.indexes.strings import Strings
 
 WORDS = st.text(st.sampled_from("abc\u00e9\u4e2d\U0001f600\x00"), max_size=5)
@@ -61,9 +61,12 @@ def by_term(queries: CountedQueries) -> list[dict[str, float]]:
 @given(st.lists(st.lists(st.text("aB \u00e9'.", max_size=9), max_size=3), min_size=MANY))
 def test_many_queries_are_counted_as_each_is(queries: list[list[str]]) -> None:
     analyze = analyzer("standard", "lucene", "porter")
-    together = counted(queries, "standard", analyze)
-    each = [counted([query], "standard", analyze) for query in queries]
-    assert by_term(together) == [by_term(query)[0] for query in each]
+    counter = QueryCounter("standard", analyze)
+    together = counter.count(queries)
+    each = [by_term(counter.count([query]))[0] for query in queries]
+    assert by_term(together) == each
+    # Tokens that it has met, and new ones.
+    assert by_term(counter.count([["new"], *queries])) == [{"new": 1}, *each]
     assert by_term(together.part(3, 9)) == by_term(together)[3:9]
 
 
@@ -71,4 +74,4 @@ def test_many_queries_are_counted_as_each_is(queries: list[list[str]]) -> None:
 def test_half_a_character_of_a_query_is_refused_however_many_there_are(count: int) -> None:
     analyze = analyzer("char", "none", "none")
     with pytest.raises(InputError, match="half a surrogate pair"):
-        counted([["whole", "half \ud83d"]] * count, "char", analyze)
+        QueryCounter("char", analyze).count([["whole", "half \ud83d"]] * count)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import gzip
+import pickle
 import struct
 from collections.abc import Callable
+from copy import copy
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -16,6 +19,7 @@ import pytrec_eval
 
 import irtoolkit  # noqa: F401  registers our datasets
 from irtoolkit.base.errors import InputError
+from irtoolkit.base.ids import Ids, id_array
 from irtoolkit.runs.qrels import Qrels
 from irtoolkit.runs.run import DEFAULT_TAG, Run
 
@@ -274,3 +278,22 @@ def test_qrels_that_text_cannot_hold_are_not_written(tmp_path: Path, name: str, 
     with pytest.raises(InputError):
         qrels.write(tmp_path / "x.qrels")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_ids_of_documents_are_read_when_they_are_looked_at() -> None:
+    calls: list[int] = []
+
+    def read() -> Ids:
+        calls.append(1)
+        return id_array(["a", "b"])
+
+    def run() -> Run:
+        columns = np.array([0, 2]), read, np.array([1, 0], np.int32), np.ones(2, np.float32)
+        return Run.ordered(id_array(["q"]), *columns)
+
+    first = run()
+    assert (len(first), first.offsets.tolist(), calls) == (2, [0, 2], [])
+    assert [row.doc_id for row in first] == ["b", "a"] == [row.doc_id for row in first.named("x")]
+    assert calls == [1]
+    assert pickle.loads(pickle.dumps(run())).doc_ids.tolist() == ["a", "b"]
+    assert copy(run()).head(1).doc_ids.tolist() == ["a", "b"]
