@@ -70,7 +70,7 @@ EXAMPLES = (
     "irtoolkit retrieve csfcube/sample fabs_bm25 -o runs/bm25.run",
     "irtoolkit retrieve csfcube/sample bm25 -o runs/k1.run.gz --hits 10 --k1 1.2 --b 0.5",
     "irtoolkit retrieve csfcube/sample bm25 -o corpus.run --candidates corpus",
-    "irtoolkit retrieve csfcube/sample bm25 tfidf ql -o runs",
+    "irtoolkit retrieve csfcube/sample bm25 tfidf ql -o systems",
     "irtoolkit retrieve csfcube/sample tfidf -o runs/tfidf.run --set query=facet_sentences self=drop",
     "irtoolkit retrieve relic/sample/test bm25 -o relic-test.run --depth 100",
     "irtoolkit retrieve relic/sample/val bm25 -o relic-val.run --set form=okapi doc=sentences",
