@@ -42,7 +42,8 @@ from irtoolkit.base.tables import TextTable
 from irtoolkit.cli import main as command
 from irtoolkit.datasets.cache import cache_home
 from irtoolkit.datasets.dataset import Dataset
-from irtoolkit.papers.training_search import TrainingSearch, search_training
+from irtoolkit.papers.training_grid import TrainingSearch
+from irtoolkit.papers.training_search import search_training
 from irtoolkit.ranking.produce import produce
 from irtoolkit.ranking.systems import System, find_system
 from irtoolkit.runs import provenance

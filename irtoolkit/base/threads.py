@@ -6,14 +6,19 @@ import mmap
 import os
 import sys
 import threading
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from functools import cache
-from typing import Any
+from typing import Any, TypeVar
 
 # Bytes that a thread needs to begin: its stack, and what Python allocates for it.
 _ROOM = 16 << 20
+# Items that are settled at once, and that are made before they are needed.
+_AT_ONCE, _PREPARED = 3, 2
+
+Item = TypeVar("Item")
 
 
 def room_for(threads: int) -> None:
@@ -112,3 +117,38 @@ def _libraries(has_torch: bool) -> Any:
     from threadpoolctl import ThreadpoolController
 
     return ThreadpoolController()
+
+
+def prepared(items: Iterator[Item]) -> Iterator[Item]:
+    """Yields items in order; a thread makes the next ones meanwhile, for example beside a GPU."""
+    end = object()
+    with short_turns(), pool(1) as workers:
+        waiting = deque(workers.submit(next, items, end) for _ in range(_PREPARED))
+        while (item := waiting.popleft().result()) is not end:
+            waiting.append(workers.submit(next, items, end))
+            yield item  # type: ignore[misc]
+
+
+def put_off(items: Iterable[Item], settle: Callable[[Item], bool]) -> list[Item]:
+    """Settles items in threads, a few at once; returns those that could not be settled, in order.
+
+    Args:
+        items: of which no more are held than are settled at once, and one.
+        settle: settles one, or returns False.
+    """
+    remaining: list[Item] = []
+    waiting: deque[tuple[Item, Future[bool]]] = deque()
+
+    def take_first() -> None:
+        item, settled = waiting.popleft()
+        if not settled.result():
+            remaining.append(item)
+
+    with short_turns(), pool(_AT_ONCE) as workers:
+        for item in items:
+            waiting.append((item, workers.submit(settle, item)))
+            if len(waiting) > _AT_ONCE:
+                take_first()
+        while waiting:
+            take_first()
+    return remaining

@@ -45,7 +45,8 @@ def search_settings(
         settings: of the recipe, in every training.
         training: returns the function that trains with the command's options.
     """
-    from irtoolkit.papers.training_search import TrainingSearch, search_training
+    from irtoolkit.papers.training_grid import TrainingSearch
+    from irtoolkit.papers.training_search import search_training
     from irtoolkit.papers.tune import parse_grid
 
     if launch().several:

@@ -20,7 +20,7 @@ from irtoolkit.base.files import StrPath
 from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.datasets.formats import GenericDoc, GenericQuery, IrDataset
 from irtoolkit.datasets.handlers import DocsHandler, PoolsHandler, QueriesHandler
-from irtoolkit.datasets.hub.languages import LANGUAGES
+from irtoolkit.datasets.hub.tasks import LANGUAGES
 from irtoolkit.integrations.exports.card import OWN, read_card
 from irtoolkit.integrations.exports.licences import UNKNOWN
 from irtoolkit.version import __version__

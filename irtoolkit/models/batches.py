@@ -16,7 +16,6 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import Ints
 from irtoolkit.base.plurals import number_of
 from irtoolkit.models.adapters import Adapter, Item
-from irtoolkit.models.halving import in_halves
 from irtoolkit.models.outputs import mark
 from irtoolkit.models.parts import Parts
 from irtoolkit.models.reading import Tokens
@@ -190,3 +189,44 @@ def _pool() -> Iterator[ThreadPoolExecutor]:
         with _Pools.lock:
             _Pools.count -= 1
             torch.set_num_threads(_Pools.threads)
+
+
+def in_halves(
+    work: Callable[[int, int], object],
+    first: int,
+    last: int,
+    what: str | Callable[[int], InputError],
+    halved: Callable[[int], object] = lambda size: None,
+) -> None:
+    """Does the work of the items from `first` to before `last`; in halves if memory is too small.
+
+    Args:
+        work: does some of the items, given the first and the one past the last.
+        first, last: the items.
+        what: their name for messages; or a function that makes the error for one that does not fit.
+        halved: called with the number of items of a half before it is tried.
+
+    Raises:
+        InputError: memory is too small for one item.
+    """
+    import torch
+
+    try:
+        work(first, last)
+        return
+    except torch.OutOfMemoryError:
+        if last - first <= 1:
+            raise (_lacking(what) if isinstance(what, str) else what(first)) from None
+    # Outside the handler, which holds on to what the work had in memory.
+    if torch.cuda.is_available():
+        torch.cuda.empty_cache()
+    middle = (first + last) // 2
+    halved(middle - first)
+    in_halves(work, first, middle, what, halved)
+    in_halves(work, middle, last, what, halved)
+
+
+def _lacking(what: str) -> InputError:
+    return InputError(
+        f"the GPU's memory does not suffice for one of {what}", remedy="set device=cpu"
+    )

@@ -16,11 +16,11 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import Ints
 from irtoolkit.base.plurals import number_of
 from irtoolkit.base.progress import announced, tqdm
+from irtoolkit.base.threads import put_off
 from irtoolkit.datasets.cache import cache_home
 from irtoolkit.engines.engine import current
 from irtoolkit.models import presets
 from irtoolkit.models.adapters import Adapter, Item
-from irtoolkit.models.ahead import put_off
 from irtoolkit.models.batches import Batches
 from irtoolkit.models.exported import LIBRARIES, Backend
 from irtoolkit.models.loading import Precision

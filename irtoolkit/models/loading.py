@@ -14,7 +14,7 @@ from irtoolkit.base.launch import launch
 from irtoolkit.base.plurals import number_of
 from irtoolkit.base.reasons import reason_of
 from irtoolkit.engines.engine import workers_lack_gpus
-from irtoolkit.models.padding import set_padding
+from irtoolkit.models.limits import set_padding
 from irtoolkit.models.places import check_unchanged
 from irtoolkit.models.presets import SAVED_AS, Kind, read_model_json
 

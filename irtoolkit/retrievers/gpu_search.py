@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from irtoolkit.base.ids import Ints, Singles
 from irtoolkit.indexes.nearest import BestDocuments
-from irtoolkit.models.halving import in_halves
+from irtoolkit.models.batches import in_halves
 from irtoolkit.models.loading import torch_device
 from irtoolkit.retrievers.base import ScoreMatrix
 from irtoolkit.retrievers.gpu_pass import SearchPass

@@ -13,8 +13,8 @@ from irtoolkit.base.ids import Ids, Ints, Segments, Singles
 from irtoolkit.indexes.comparison import VectorComparison
 from irtoolkit.indexes.index_format import IndexFormat
 from irtoolkit.indexes.vectors import runs_of_texts
+from irtoolkit.models.batches import in_halves
 from irtoolkit.models.encoder import Encoder
-from irtoolkit.models.halving import in_halves
 from irtoolkit.models.loading import chosen_precision, torch_device
 from irtoolkit.models.presets import Kind, Side, place_of, said_kind
 from irtoolkit.models.settings import EncoderSettings

@@ -19,7 +19,7 @@ from irtoolkit.indexes.rounding import VectorPrecision
 from irtoolkit.indexes.sharded import ShardSet
 from irtoolkit.indexes.vector_search import VectorSearch
 from irtoolkit.indexes.vectors import VectorShard, VectorsWriter, merge_vectors
-from irtoolkit.models.halving import in_halves
+from irtoolkit.models.batches import in_halves
 from irtoolkit.models.loading import torch_device
 from irtoolkit.runs.order import TopDocuments
 

@@ -20,7 +20,7 @@ from transformers.trainer import SCHEDULER_NAME
 from transformers.trainer_callback import PrinterCallback, ProgressCallback
 
 from irtoolkit.base.errors import InputError
-from irtoolkit.models.ahead import prepared
+from irtoolkit.base.threads import prepared
 from irtoolkit.models.limits import own_prompt
 from irtoolkit.models.loading import chosen_precision
 from irtoolkit.models.presets import SAVED_AS, Kind

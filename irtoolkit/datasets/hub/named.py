@@ -15,10 +15,10 @@ from irtoolkit.base.records import GradedQrel
 from irtoolkit.datasets.benchmark import NOT_STATED, Benchmark, Statistic
 from irtoolkit.datasets.handlers import DocsHandler, PoolsHandler, QrelsHandler, QueriesHandler
 from irtoolkit.datasets.hub.collection import HubCollection, InstructedQuery
-from irtoolkit.datasets.hub.languages import language_in
 from irtoolkit.datasets.hub.layout import select
 from irtoolkit.datasets.hub.names import MTEB, is_hub_name, parse_hub_name
 from irtoolkit.datasets.hub.repository import Repository
+from irtoolkit.datasets.hub.tasks import language_in, task_named
 from irtoolkit.datasets.local.collection import TitledDoc
 
 
@@ -44,8 +44,6 @@ def hub_dataset(dataset_id: str) -> Any:
     if not is_hub_name(dataset_id):
         return None
     if dataset_id.startswith(MTEB):
-        from irtoolkit.datasets.hub.tasks import task_named
-
         task = task_named(dataset_id)
         repository = Repository(task.name)
         collection = HubCollection(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +12,37 @@ from irtoolkit.base.near import did_you_mean
 from irtoolkit.datasets.benchmark import DEFAULT_MEASURES, NOT_STATED, Benchmark
 from irtoolkit.datasets.hub.names import MTEB, HubName, parse_hub_name
 
+# Codes of two letters to languages as MTEB writes them: ISO 639-3 and the script.
+LANGUAGES = {
+    "ar": "ara-Arab",
+    "cs": "ces-Latn",
+    "da": "dan-Latn",
+    "de": "deu-Latn",
+    "el": "ell-Grek",
+    "en": "eng-Latn",
+    "es": "spa-Latn",
+    "fa": "fas-Arab",
+    "fi": "fin-Latn",
+    "fr": "fra-Latn",
+    "hi": "hin-Deva",
+    "hu": "hun-Latn",
+    "it": "ita-Latn",
+    "ja": "jpn-Jpan",
+    "ko": "kor-Hang",
+    "la": "lat-Latn",
+    "lzh": "lzh-Hant",
+    "nl": "nld-Latn",
+    "no": "nor-Latn",
+    "pl": "pol-Latn",
+    "pt": "por-Latn",
+    "ru": "rus-Cyrl",
+    "sv": "swe-Latn",
+    "tr": "tur-Latn",
+    "vi": "vie-Latn",
+    "zh": "zho-Hans",
+}
+_CODES = {name.partition("-")[0]: code for code, name in LANGUAGES.items()}
+_CODES["cmn"] = "zh"
 _MAIN = re.compile(r"(ndcg|map|mrr|recall|precision)_at_(\d+)")
 _MEASURES = {"ndcg": "nDCG", "map": "AP", "mrr": "RR", "recall": "R", "precision": "P"}
 
@@ -106,7 +138,16 @@ def _instruction(prompt: Any) -> str:
 
 def _lang(facts: Any) -> str | None:
     """Returns the two-letter language code of a task with one language, if it has one."""
-    from irtoolkit.datasets.hub.languages import two_letters
-
     codes = {two_letters(code) for code in facts.languages}
     return codes.pop() if len(codes) == 1 else None
+
+
+def two_letters(name: str) -> str | None:
+    """Returns the two-letter code of a language in MTEB's notation, en for eng-Latn, or None."""
+    return _CODES.get(name.partition("-")[0])
+
+
+def language_in(words: Iterable[str]) -> str | None:
+    """Returns the first word that names a language, as de, deu and deu-Latn do, or None."""
+    codes = (word if word in LANGUAGES else two_letters(word) for word in words)
+    return next((code for code in codes if code is not None), None)

@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 
 from irtoolkit.base.errors import InputError
-from irtoolkit.papers.training_search import TrainingSearch, search_training
+from irtoolkit.papers.training_grid import TrainingSearch
+from irtoolkit.papers.training_search import search_training
 from irtoolkit.training.sets import build_training_set
 from irtoolkit.training.trainer import split_rows
 from tests import planted

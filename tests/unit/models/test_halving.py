@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from irtoolkit.base.errors import InputError
-from irtoolkit.models.halving import in_halves
+from irtoolkit.models.batches import in_halves
 
 
 @pytest.mark.parametrize("most", [1, 2, 3, 9, 10])

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from irtoolkit.models.ahead import prepared
+from irtoolkit.base.threads import prepared
 from irtoolkit.models.outputs import are_finite
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from irtoolkit.models.ahead import put_off
+from irtoolkit.base.threads import put_off
 from irtoolkit.models.encoder import Encoder, EncoderSettings
 from tests import planted
 
