@@ -29,7 +29,7 @@ from irtoolkit.building.plotretrieval.quality import Gathered, quality
 from irtoolkit.building.plotretrieval.release import write_provenance, write_release
 from irtoolkit.building.plotretrieval.sheet import NAME as SHEET
 from irtoolkit.building.plotretrieval.sheet import read_sheet, write_sheet
-from irtoolkit.building.relic.articles import Finder, find_quotations, formats
+from irtoolkit.building.relic.articles import Finder, formats
 from irtoolkit.building.relic.books import SHELF, read_books, shelf_in
 from irtoolkit.building.shelves import TextFile, digest, text_files
 from irtoolkit.building.splits import TEST, split_books
@@ -159,8 +159,8 @@ def _comments(
             formats(), repr(recipe.filter.matching), *(f"{b.name} {b.content}" for b in books)
         )
         shelved = [book.shelved for book in books]
-        finder = Finder(folder / FOUND, shelved, recipe.filter.matching, key)
-        find_quotations(finder, works)
+        finder = Finder(folder / FOUND, key, shelved, recipe.filter.matching)
+        finder.search_all({file.name: file for file in works}, "criticism", "work")
         left_out: Counter[str] = Counter()
         from_works = list(comments_of(finder, works, recipe.context, left_out))
         gathered.comments += left_out.total()

@@ -185,9 +185,9 @@ def comments_of(
         left_out: counts quotations that make no comment, by the reason.
     """
     for file in works:
-        record = finder.record(file)
+        record = finder.record(file.name)
         same = editions(record)
-        for number, (_, window) in enumerate(finder.windows(file)):
+        for number, (_, window) in enumerate(finder.finds(file.name)):
             reason = _left_out(record, window, same, finder.matching.longest)
             if reason:
                 left_out[reason] += 1

@@ -12,14 +12,14 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import atomic_text
 from irtoolkit.base.jsons import json_line
 from irtoolkit.base.paths import StrPath
-from irtoolkit.building.pipeline import Build, Release, each, is_whole, keep_only, source_line
+from irtoolkit.building.pipeline import Build, Release, each, is_whole, source_line
 from irtoolkit.building.quoter.corpus import Text, look_at
 from irtoolkit.building.quoter.finder import Patterns
 from irtoolkit.building.quoter.quality import Gathered, quality
 from irtoolkit.building.quoter.quotes import QuoteList, read_quotes
 from irtoolkit.building.quoter.recipe import Recipe, Settings, is_code
-from irtoolkit.building.quoter.selection import divided, is_collection, pairs, selected
-from irtoolkit.building.quoter.texts import Finder, Found, formats
+from irtoolkit.building.quoter.selection import Found, divided, is_collection, pairs, selected
+from irtoolkit.building.quoter.texts import Finder, formats
 from irtoolkit.building.shelves import digest, text_files
 from irtoolkit.building.splits import SPLITS, TRAIN, VAL
 from irtoolkit.datasets.built import described
@@ -68,13 +68,12 @@ def build_quoter(
             formats(), listed.content, f"{settings.unit} {settings.context} {settings.alone}"
         )
         patterns = Patterns(listed.quotes, settings.alone)
-        finder = Finder(build.folder / FOUND, patterns, settings.unit, settings.context, key)
+        finder = Finder(build.folder / FOUND, key, patterns, settings.unit, settings.context)
         whole = digest(key, repr(settings), *(f"{text.file.name} {text.sha}" for text in texts))
         build.check(whole)
         _remove_release(build.folder)
         build.claim(whole)
-        done = sum(not written for written in each(finder, texts, "corpus", "text"))
-        keep_only(finder.folder, [finder.path(text) for text in texts])
+        done = finder.search_all({text.file.name: text for text in texts}, "corpus", "text")
         gathered = _gathered(finder, texts, listed, settings)
         gathered.continued = done
         build.finish(whole, _write(build.folder, gathered))
@@ -100,11 +99,11 @@ def _gathered(
 ) -> Gathered:
     """Returns the selected pairs, divided into splits."""
     gathered = Gathered(listed, settings)
-    by_text = {text.file.name: Found.read(finder.path(text)) for text in texts}
+    by_text = {text.file.name: Found.of(finder, text.file.name) for text in texts}
     for name, matches in by_text.items():
-        gathered.texts[name] = {**matches.about, **matches.totals}
+        gathered.texts[name] = matches.text
         if is_collection(matches):
-            gathered.collections.append(matches.about["path"])
+            gathered.collections.append(matches.text["path"])
         else:
             gathered.found.update(row["quote"] for row in matches.occurrences)
     all_pairs = pairs(by_text, gathered.left_out)

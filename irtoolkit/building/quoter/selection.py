@@ -14,8 +14,8 @@ from irtoolkit.building.quoter.contexts import Hyphens, runs
 from irtoolkit.building.quoter.letters import letters, tokens
 from irtoolkit.building.quoter.quotes import Quote
 from irtoolkit.building.quoter.recipe import Settings
-from irtoolkit.building.quoter.texts import Found
 from irtoolkit.building.splits import TEST, TRAIN, VAL
+from irtoolkit.building.text_search import TextSearch
 
 # A text of which so much is quotes is a collection of quotations, and so is one with such a title.
 _COLLECTION = 0.2
@@ -49,10 +49,28 @@ class Pair:
         return f"{self.left} {self.right}".strip()
 
 
+@dataclass(frozen=True)
+class Found:
+    """The results of a text.
+
+    Attributes:
+        text: the text, the letters of it and of its quotes, and omitted occurrences.
+        occurrences: in order.
+    """
+
+    text: dict[str, Any]
+    occurrences: list[dict[str, Any]]
+
+    @classmethod
+    def of(cls, search: TextSearch, name: str) -> Found:
+        """Reads the file of a text."""
+        return cls(search.record(name), [occurrence for _, occurrence in search.finds(name)])
+
+
 def is_collection(matches: Found) -> bool:
     """Returns whether a text is a collection of quotations, by its title or share of quotes."""
-    share = matches.totals["quoted"] / max(1, matches.totals["letters"])
-    names = f"{matches.about['title']} {Path(matches.about['path']).stem}".replace("_", " ")
+    share = matches.text["quoted"] / max(1, matches.text["letters"])
+    names = f"{matches.text['title']} {Path(matches.text['path']).stem}".replace("_", " ")
     return share > _COLLECTION or _TITLE.search(names) is not None
 
 
@@ -66,14 +84,14 @@ def pairs(texts: Mapping[str, Found], left_out: Counter[str]) -> Iterator[Pair]:
     ids: set[str] = set()
     used_texts: list[tuple[str, Found]] = []
     for name, matches in texts.items():
-        reason = "in a text that is there already" if matches.about["sha256"] in ids else ""
-        ids.add(matches.about["sha256"])
+        reason = "in a text that is there already" if matches.text["sha256"] in ids else ""
+        ids.add(matches.text["sha256"])
         if not reason and is_collection(matches):
             reason = "in a collection of quotations"
         if reason:
             left_out[reason] += len(matches.occurrences)
         else:
-            left_out.update(matches.totals["left out"])
+            left_out.update(matches.text["left out"])
             used_texts.append((name, matches))
     rows = (row for _, matches in used_texts for row in matches.occurrences)
     hyphens = Hyphens(row[side] for row in rows for side in ("left", "right"))

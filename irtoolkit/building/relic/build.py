@@ -12,7 +12,7 @@ from typing import Any
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.paths import StrPath
 from irtoolkit.building.pipeline import Build, Release, source_line
-from irtoolkit.building.relic.articles import Finder, find_quotations, formats
+from irtoolkit.building.relic.articles import Finder, formats
 from irtoolkit.building.relic.books import SHELF, ReadBook, read_books, shelf_in
 from irtoolkit.building.relic.quality import Gathered, quality
 from irtoolkit.building.relic.quotations import Matching
@@ -84,10 +84,10 @@ def build_relic(
     with Build.locked(out, folders, replace) as build, shelf_in(build.folder) as shelf:
         read = read_books(novels, shelf, recipe.clauses)
         key = digest(formats(), repr(recipe.matching), *(f"{b.name} {b.content}" for b in read))
-        finder = Finder(build.folder / FOUND, [book.shelved for book in read], recipe.matching, key)
+        finder = Finder(build.folder / FOUND, key, [book.shelved for book in read], recipe.matching)
         whole = digest(key, repr(recipe), *(file.digest() for file in articles))
         build.claim(whole)
-        done = find_quotations(finder, articles)
+        done = finder.search_all({file.name: file for file in articles}, "criticism", "work")
         gathered = _gathered(finder, articles, read)
         gathered.continued = done
         build.finish(whole, _write(build.folder, gathered, recipe))
@@ -99,17 +99,17 @@ def _gathered(finder: Finder, articles: Sequence[TextFile], books: Sequence[Read
     gathered = Gathered(list(books))
     seen_ids: set[str] = set()
     for file in articles:
-        record = gathered.articles[file.name] = finder.record(file)
-        listing, quoted = finder.listing(file), editions(record)
+        record = gathered.articles[file.name] = finder.record(file.name)
+        path, quoted = finder.path(file.name), editions(record)
         before, reasons = len(gathered.windows), Counter[str]()
-        for position, window in finder.windows(file):
+        for position, window in finder.finds(file.name):
             reason = _left_out(record, window, quoted, finder.matching, seen_ids)
             if reason:
                 reasons[reason] += 1
                 continue
             where = (intern(window["book"]), window["start"], window["length"])
             gathered.windows.append(
-                WindowAt(f"{len(gathered.windows):06d}", file.name, *where, listing, position)
+                WindowAt(f"{len(gathered.windows):06d}", file.name, *where, path, position)
             )
         gathered.left_out += reasons
         if len(gathered.windows) == before:

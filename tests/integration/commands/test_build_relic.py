@@ -90,13 +90,13 @@ def test_n_way_tasks_without_judgments(texts: Path, capsys: pytest.CaptureFixtur
 
 KILLED = """
 import os, signal
-from irtoolkit.building.relic import articles
+from irtoolkit.building import text_search
 from irtoolkit.building.relic.build import build_relic
 
 def killed(record, **_):
     os.kill(os.getpid(), signal.SIGKILL)
 
-articles.json_line = killed
+text_search.json_line = killed
 build_relic(["novels"], ["articles"], "mine")
 """
 
