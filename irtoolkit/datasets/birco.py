@@ -27,7 +27,7 @@ from irtoolkit.datasets.birco_release import (
     pickle_name,
     read_birco,
 )
-from irtoolkit.datasets.github import download_blobs
+from irtoolkit.datasets.downloads import download_blobs
 from irtoolkit.datasets.handlers import DocsHandler, PoolsHandler, QrelsHandler, QueriesHandler
 from irtoolkit.datasets.source import ReleaseSource
 

@@ -30,7 +30,7 @@ from irtoolkit.datasets.csfcube_release import (
     docs_key,
     read_csfcube,
 )
-from irtoolkit.datasets.github import download_blobs
+from irtoolkit.datasets.downloads import download_blobs
 from irtoolkit.datasets.handlers import (
     DocsHandler,
     PoolsHandler,

@@ -20,12 +20,12 @@ from ir_datasets.formats import GenericDoc
 from irtoolkit.base.records import Qrel
 from irtoolkit.datasets.benchmark import RELEASE, Benchmark, Statistic
 from irtoolkit.datasets.built import BuiltFolder
+from irtoolkit.datasets.downloads import download_files
 from irtoolkit.datasets.egret_release import SPLITS as SPLITS
 from irtoolkit.datasets.egret_release import EgretRelease, read_built, read_kilt
 from irtoolkit.datasets.egret_release import ExampleQuery as ExampleQuery
 from irtoolkit.datasets.handlers import DocsHandler, QrelsHandler, QueriesHandler
 from irtoolkit.datasets.source import ReleaseSource
-from irtoolkit.datasets.web import download_files
 
 NAME = "egret"
 MEASURES = ("R@1", "R@3", "R@5", "R@10", "R@50", "R@100", "Rank")

@@ -16,7 +16,7 @@ from irtoolkit.base.records import Qrel
 from irtoolkit.datasets.benchmark import RELEASE, Benchmark, Statistic
 from irtoolkit.datasets.books import Passage
 from irtoolkit.datasets.dataset import Dataset
-from irtoolkit.datasets.github import download_blobs
+from irtoolkit.datasets.downloads import download_blobs
 from irtoolkit.datasets.handlers import (
     CandidatesHandler,
     DocsHandler,

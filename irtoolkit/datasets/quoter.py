@@ -20,7 +20,7 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.base.records import Qrel
 from irtoolkit.datasets.benchmark import RELEASE, Benchmark, Statistic
 from irtoolkit.datasets.built import ABOUT, BuiltFolder
-from irtoolkit.datasets.github import download_blobs
+from irtoolkit.datasets.downloads import download_blobs
 from irtoolkit.datasets.handlers import DocsHandler, QrelsHandler, QueriesHandler
 from irtoolkit.datasets.quoter_release import (
     FILES,

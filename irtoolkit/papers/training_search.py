@@ -111,11 +111,13 @@ def search_training(
 
 def _logged(log: StrPath, about: Mapping[str, Any]) -> dict[str, TriedSettings]:
     """Returns the results in the log of a search, by what was trained on what."""
-    content = _LOG.read_of(log, about)
+    content = _LOG.read(log)
     try:
-        return {row.pop("plan"): TriedSettings(**row) for row in content.get("tried", ())}
+        known = {row.pop("plan"): TriedSettings(**row) for row in content.get("tried", ())}
     except (AttributeError, KeyError, TypeError):
         raise _LOG.refused(log) from None
+    _LOG.check_same_search(log, content, about)
+    return known
 
 
 def _rows(known: Mapping[str, TriedSettings]) -> dict[str, Any]:

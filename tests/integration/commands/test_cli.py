@@ -55,14 +55,14 @@ def fetched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """
     tried: list[str] = []
 
-    def refuse(url: str) -> bytes:
+    def refuse(url: str, path: Path) -> None:
         tried.append(url)
         raise OSError("the tests have no network")
 
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("IRTOOLKIT_DATA", raising=False)
     monkeypatch.setenv("IR_DATASETS_HOME", str(tmp_path / "home"))
-    monkeypatch.setattr("irtoolkit.datasets.github.fetch", refuse)
+    monkeypatch.setattr("irtoolkit.datasets.downloads.fetch", refuse)
     return tried
 
 

@@ -50,14 +50,14 @@ CONTRADICTIONS = {
 def alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every test runs in a folder of its own, with no real release and no network."""
 
-    def refuse(url: str) -> bytes:
+    def refuse(url: str, path: Path) -> None:
         raise OSError("the tests have no network")
 
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("IRTOOLKIT_DATA", raising=False)
     monkeypatch.delenv("IRTOOLKIT_DOWNLOAD", raising=False)
     monkeypatch.setenv("IR_DATASETS_HOME", str(tmp_path / "home"))
-    monkeypatch.setattr("irtoolkit.datasets.github.fetch", refuse)
+    monkeypatch.setattr("irtoolkit.datasets.downloads.fetch", refuse)
     # Nobody's trained models are found.
     monkeypatch.setattr("irtoolkit.training.model_paths.cache_home", lambda: tmp_path / "cache")
 

@@ -22,7 +22,7 @@ import ir_datasets
 import pytest
 
 from irtoolkit.base.errors import InputError
-from irtoolkit.datasets import plotretrieval, quoter, web
+from irtoolkit.datasets import downloads, plotretrieval, quoter
 
 LONG = 10_000_000
 WAYS = ("docs_count", "queries_count", "docs_iter", "queries_iter", "qrels_iter", "docs_store")
@@ -425,9 +425,9 @@ def test_an_interrupted_download_is_resumed(
 ) -> None:
     site.ranges, site.breaks = ranges, {"a.jsonl": sent}
     with pytest.raises((OSError, InputError)):
-        web.download_files(site.files(), tmp_path / "bench")
+        downloads.download_files(site.files(), tmp_path / "bench")
     assert not (tmp_path / "bench").exists()
-    web.download_files(site.files(), tmp_path / "bench")
+    downloads.download_files(site.files(), tmp_path / "bench")
     assert held(tmp_path / "bench") == CONTENT
     assert names(tmp_path) == ["bench"]
     assert [name for name, _ in site.asked] == ["a.jsonl", "a.jsonl", "b.jsonl"]
@@ -441,7 +441,7 @@ def test_a_broken_connection_is_the_networks_failing(site: Site, tmp_path: Path)
     """And says so, rather than that the content is wrong: what has come is worth keeping."""
     site.breaks = {"a.jsonl": 2_000_000}
     with pytest.raises(OSError, match="connection"):
-        web.download_files(site.files(), tmp_path / "bench")
+        downloads.download_files(site.files(), tmp_path / "bench")
     (part,) = (tmp_path / ".bench.part").iterdir()
     assert 0 < part.stat().st_size <= 2_000_000
     assert CONTENT["a.jsonl"].startswith(part.read_bytes())
@@ -449,7 +449,10 @@ def test_a_broken_connection_is_the_networks_failing(site: Site, tmp_path: Path)
 
 def test_of_several_downloads_at_once_one_fetches(site: Site, tmp_path: Path) -> None:
     with ThreadPoolExecutor(4) as pool:
-        done = [pool.submit(web.download_files, site.files(), tmp_path / "bench") for _ in range(4)]
+        done = [
+            pool.submit(downloads.download_files, site.files(), tmp_path / "bench")
+            for _ in range(4)
+        ]
         assert [one.result() for one in done] == [None] * 4
     assert held(tmp_path / "bench") == CONTENT
     assert names(tmp_path) == ["bench"]
@@ -459,9 +462,9 @@ def test_of_several_downloads_at_once_one_fetches(site: Site, tmp_path: Path) ->
 def test_files_that_are_whole_are_not_fetched_again(site: Site, tmp_path: Path) -> None:
     site.errors = {"b.jsonl": 503}
     with pytest.raises(OSError, match="503"):
-        web.download_files(site.files(), tmp_path / "bench")
+        downloads.download_files(site.files(), tmp_path / "bench")
     site.errors.clear()
-    web.download_files(site.files(), tmp_path / "bench")
+    downloads.download_files(site.files(), tmp_path / "bench")
     assert held(tmp_path / "bench") == CONTENT
     assert [name for name, _ in site.asked] == ["a.jsonl", "b.jsonl", "b.jsonl"]
 
@@ -476,13 +479,13 @@ def test_wrong_content_is_refused_and_thrown_away(site: Site, tmp_path: Path, ho
         "empty": b"",
     }[how]
     with pytest.raises(InputError, match="SHA-256") as caught:
-        web.download_files(site.files(), tmp_path / "bench")
+        downloads.download_files(site.files(), tmp_path / "bench")
     assert caught.value.file == site.address + "a.jsonl"
     for content in (body, site.content["a.jsonl"]):
         assert hashlib.sha256(content).hexdigest() in caught.value.found
     assert not (tmp_path / "bench").exists()
     assert not any(path.is_file() for path in tmp_path.rglob("*"))
     site.content["a.jsonl"] = body
-    web.download_files(site.files(), tmp_path / "bench")
+    downloads.download_files(site.files(), tmp_path / "bench")
     assert held(tmp_path / "bench") == CONTENT
     assert [asked for _, asked in site.asked] == [None, None, None]

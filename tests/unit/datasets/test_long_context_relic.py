@@ -151,10 +151,10 @@ def test_damage_between_fields_is_refused(
 
 
 def test_a_folder_without_the_files_is_none(release: Path, monkeypatch: Any) -> None:
-    def offline(url: str) -> bytes:
+    def offline(url: str, path: Path) -> None:
         raise OSError("no network")
 
-    monkeypatch.setattr("irtoolkit.datasets.github.fetch", offline)
+    monkeypatch.setattr("irtoolkit.datasets.downloads.fetch", offline)
     release.mkdir()
     with pytest.raises(InputError, match="not on this machine and could not be downloaded: no net"):
         Dataset.load("long-context-relic").queries()

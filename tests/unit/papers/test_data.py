@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from irtoolkit.datasets import github
+from irtoolkit.datasets import downloads
 from irtoolkit.papers.catalogue import find_table
 from irtoolkit.papers.data import find_data
 
@@ -16,12 +16,12 @@ from irtoolkit.papers.data import find_data
 def nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """No release on this machine, and no network."""
 
-    def refuse(url: str) -> bytes:
+    def refuse(url: str, path: Path) -> None:
         raise OSError("the tests have no network")
 
     monkeypatch.delenv("IRTOOLKIT_DATA", raising=False)
     monkeypatch.setenv("IR_DATASETS_HOME", str(tmp_path / "home"))
-    monkeypatch.setattr(github, "fetch", refuse)
+    monkeypatch.setattr(downloads, "fetch", refuse)
 
 
 def test_data_that_are_here_are_found_in_silence(release: Path) -> None:
@@ -41,7 +41,7 @@ def test_a_download_that_fails_leads_to_the_sample() -> None:
 
 
 def test_a_download_is_not_waited_for_longer_than_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(github, "fetch", lambda url: time.sleep(5))
+    monkeypatch.setattr(downloads, "fetch", lambda url, path: time.sleep(5))
     said: list[str] = []
     assert not find_data(find_table("csfcube"), said.append, seconds=0.05)
     assert "0.05 seconds" in said[-1]
