@@ -59,12 +59,7 @@ def dataset_of_texts(
             string; a query without text; ids that are not one for each document; a data frame without the
             columns; candidates or judgments of an unknown query or document.
     """
-    tables = _tables_of(docs)
-    if tables is not None:
-        docs = tables["docs"]
-        queries = tables.get("queries") if queries is None else queries
-        qrels = tables.get("qrels") if qrels is None else qrels
-        candidates = tables.get("candidates") if candidates is None else candidates
+    docs, queries, qrels, candidates = _apart(docs, queries, qrels, candidates)
     docs, queries = _reopenable(docs), _reopenable(queries)
     load = _records(docs, ids)
     parts: list[Any] = [DocsHandler(load, GenericDoc, name, None)]
@@ -80,6 +75,16 @@ def dataset_of_texts(
         pools = _pools(candidates, query_texts, load())
         parts.append(PoolsHandler(lambda: pools.items()))
     return Dataset(name, ir_datasets.Dataset(*parts), in_memory=True)
+
+
+def _apart(docs: Any, *others: Any) -> tuple[Any, ...]:
+    """Returns documents, queries, qrels and candidates; those of tables where none are given."""
+    tables = _tables_of(docs)
+    if tables is None:
+        return docs, *others
+    names = ("queries", "qrels", "candidates")
+    pairs = zip(names, others, strict=True)
+    return tables["docs"], *(tables.get(name) if part is None else part for name, part in pairs)
 
 
 def _reopenable(value: Any) -> Any:

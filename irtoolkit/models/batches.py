@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
@@ -82,22 +82,25 @@ class Batches:
 
             return take_in
 
-        batches = self._split(cut)
-        if not self._on_cpu:
-            # While a GPU computes one batch, the next is made ready.
-            waiting: deque[Callable[[], None]] = deque()
-            for batch in batches:
-                waiting.append(begin(batch))
-                if len(waiting) > _AHEAD:
-                    waiting.popleft()()
-            for take_in in waiting:
-                take_in()
-        else:
+        self._do(begin, self._split(cut))
+        return [output for output in outputs if output is not None]
+
+    def _do(self, begin: Callable[[Ints], Callable[[], None]], batches: Iterable[Ints]) -> None:
+        """Does all batches; `begin` begins one, and returns what ends it."""
+        if self._on_cpu:
             # Batches side by side, each on one core, are faster than all cores on one batch.
             with _pool() as pool:
                 for _ in pool.map(lambda batch: begin(batch)(), batches):
                     pass
-        return [output for output in outputs if output is not None]
+            return
+        # While a GPU computes one batch, the next is made ready.
+        waiting: deque[Callable[[], None]] = deque()
+        for batch in batches:
+            waiting.append(begin(batch))
+            if len(waiting) > _AHEAD:
+                waiting.popleft()()
+        for end in waiting:
+            end()
 
     def _done(
         self,

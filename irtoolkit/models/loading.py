@@ -19,7 +19,6 @@ from irtoolkit.models.places import check_unchanged
 from irtoolkit.models.presets import SAVED_AS, Kind, read_model_json
 
 Precision = Literal["auto", "fp32", "bf16", "fp16", "int8"]
-
 # Where our modules of sentence-transformers are.
 _OURS = "irtoolkit.models."
 
@@ -117,12 +116,7 @@ def load_model(
     except InputError:
         raise
     except Exception as error:  # each library has its own for a damaged file
-        if "trust_remote_code" in str(error):
-            raise InputError(
-                f"the model {location} comes with code of its own, which irtoolkit does not run",
-                remedy="use a model whose architecture transformers or sentence-transformers has",
-            ) from None
-        raise InputError(f"cannot load the model {location}: {reason_of(error)}") from None
+        raise _not_loaded(location, error) from None
     finally:
         logging.set_verbosity(verbosity)
     for architecture, keys in absent:
@@ -134,17 +128,25 @@ def load_model(
     return _placed(model.eval(), precision, device)
 
 
+def _not_loaded(location: str, error: Exception) -> InputError:
+    """Returns the error for a library's."""
+    if "trust_remote_code" not in str(error):
+        return InputError(f"cannot load the model {location}: {reason_of(error)}")
+    problem = f"the model {location} comes with code of its own, which irtoolkit does not run"
+    remedy = "use a model whose architecture transformers or sentence-transformers has"
+    return InputError(problem, remedy=remedy)
+
+
 def open_model(kind: Kind, location: str, trusted: bool = False, **how: Any) -> Any:
     """Returns a model of sentence-transformers, which may have modules of ours.
+
+    Of modules of other packages only ours run, unless all code that comes with the model may.
 
     Args:
         kind: "dense", "late", "sparse" or "cross".
         location: folder or hub id.
         trusted: whether code that comes with it may run.
         how: more for sentence-transformers' class.
-
-    sentence-transformers imports modules of other packages only if any code of the folder's choice
-    may run; here only ours may.
     """
     import sentence_transformers
 

@@ -66,23 +66,11 @@ def load_adapter(location: str, kind: Kind, side: Side, settings: AdapterSetting
             f"{location} is a bottleneck adapter, which does not say how token vectors become one",
             remedy="the retriever dense with pooling=cls",
         )
-    model = _opened(
-        _Source(
-            location,
-            weights_hash(Preset(location, base=settings.base)),
-            None if plain else "writer" if t5 else kind,
-            kind == "cross" or pooling == "pooler",
-            # How one adapter uses a model is none of the model's.
-            replace(
-                settings,
-                pooling=None,
-                prompt=None,
-                limit=None if plain or t5 else limit,
-                cut=None,
-                task=None,
-            ),
-        )
-    )
+    shared = _of_model(settings, None if plain or t5 else limit)
+    loader: Kind | None = None if plain else "writer" if t5 else kind
+    pooled = kind == "cross" or pooling == "pooler"
+    weights = weights_hash(Preset(location, base=settings.base))
+    model = _opened(_Source(location, weights, loader, pooled, shared))
     if t5:
         return MonoT5(model, device, settings.prompt, limit)
     if plain and pooling == "sparta":
@@ -92,6 +80,11 @@ def load_adapter(location: str, kind: Kind, side: Side, settings: AdapterSetting
     return SentenceModel(
         model, kind, side, device, settings.prompt, limit, settings.cut, settings.task
     )
+
+
+def _of_model(settings: AdapterSettings, limit: int | None) -> AdapterSettings:
+    """Returns the settings of a model itself, without how one adapter uses it."""
+    return replace(settings, pooling=None, prompt=None, limit=limit, cut=None, task=None)
 
 
 def _averaged(location: str, limit: int | None) -> Adapter:

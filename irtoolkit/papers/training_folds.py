@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import StrPath, atomic_text, check_writable
@@ -22,7 +23,7 @@ from irtoolkit.runs.publish import publish
 from irtoolkit.runs.storage import check_run_name
 from irtoolkit.scoring.folds import Fold, folds_of
 from irtoolkit.training.model_checks import check_recipe
-from irtoolkit.training.recipes import Recipe, Stage
+from irtoolkit.training.recipes import Recipe
 from irtoolkit.training.sources.files import read_ids
 from irtoolkit.training.trainer import train
 from irtoolkit.version import __version__
@@ -79,62 +80,84 @@ def train_folds(
         InputError: a stage whose rows may be of held-out queries, too few queries, or an error of
             training or ranking.
     """
-    for stage in recipe.stages:
-        _check_held_out(stage, stage is recipe.stages[-1])
-    check_recipe(recipe)
-    if not is_url(output):
-        check_writable(output)
-    check_run_name(output)
+    _check(recipe, output)
     started = time.monotonic()
     dataset = Dataset.load(recipe.stages[-1].dataset)
     depth = usual_depth(dataset, depth)
     dealt = folds_of(dataset, folds, seed)
-    folder, already = Path(out).expanduser().absolute(), _left_already(recipe)
+    folder = Path(out).expanduser().absolute()
     models, rankings = [], []
     for number, fold in enumerate(dealt, 1):
-        left_path = folder / f"fold-{number}.ids"
-        _write_ids(left_path, sorted({*fold, *already}))
-        stages = (
-            replace(stage, without=str(left_path)) if stage.source == "dataset" else stage
-            for stage in recipe.stages
-        )
-        without = replace(recipe, stages=tuple(stages))
+        without = _without(recipe, fold, folder / f"fold-{number}.ids")
         models.append(train(without, folder / f"fold-{number}").folder)
         rankings.append(_ranked(dataset, _system(recipe, models[-1], dataset), fold, depth))
-    ranked = set().union(*dealt)
-    order = [name for name in dataset.qrels.query_ids.tolist() if name in ranked]
-    run = joined([fold_ranking.run for fold_ranking in rankings], recipe.name, order).untied()
-    ranks = {query: rank for fold_ranking in rankings for query, rank in fold_ranking.ranks.items()}
-    fold_stages = {
+    order = _order(dataset, dealt)
+    run = joined([ranking.run for ranking in rankings], recipe.name, order).untied()
+    ranks = {query: rank for ranking in rankings for query, rank in ranking.ranks.items()}
+    record = _record(recipe, dataset, depth, {"folds": len(dealt), "seed": seed})
+    publish(run, output, record, time.monotonic() - started, ranks)
+    return FoldedTraining(replace(run, exact_ranks=ranks or None), dealt, tuple(models))
+
+
+def _order(dataset: Dataset, folds: Sequence[Fold]) -> list[str]:
+    """Returns the judged queries of folds in the order of the dataset."""
+    ranked = set().union(*folds)
+    return [name for name in dataset.qrels.query_ids.tolist() if name in ranked]
+
+
+def _without(recipe: Recipe, fold: Fold, path: Path) -> Recipe:
+    """Returns a recipe whose stages on datasets leave a fold out, which is written to a file."""
+    _write_ids(path, sorted({*fold, *_left_already(recipe)}))
+    stages = (
+        replace(stage, without=str(path)) if stage.source == "dataset" else stage
+        for stage in recipe.stages
+    )
+    return replace(recipe, stages=tuple(stages))
+
+
+def _record(
+    recipe: Recipe, dataset: Dataset, depth: int | None, settings: dict[str, int]
+) -> dict[str, Any]:
+    """Returns the record of the run."""
+    return {
         "dataset": dataset.id,
         "system": recipe.name,
         "retriever": "trained without the fold",
-        "settings": {"folds": len(dealt), "seed": seed},
+        "settings": settings,
         "recipe": recipe.settings(),
         "depth": depth,
         "version": __version__,
     }
-    publish(run, output, fold_stages, time.monotonic() - started, ranks)
-    return FoldedTraining(replace(run, exact_ranks=ranks or None), dealt, tuple(models))
 
 
-def _check_held_out(stage: Stage, last: bool) -> None:
+def _check(recipe: Recipe, output: StrPath) -> None:
+    """Raises InputError before the work, not after it."""
+    _check_held_out(recipe)
+    check_recipe(recipe)
+    if not is_url(output):
+        check_writable(output)
+    check_run_name(output)
+
+
+def _check_held_out(recipe: Recipe) -> None:
     """Raises InputError for a stage that may include the held-out queries."""
-    if last and stage.source != "dataset":
+    last = recipe.stages[-1]
+    if last.source != "dataset":
         raise InputError(
-            f"folds of source={stage.source}, which has no judged queries",
+            f"folds of source={last.source}, which has no judged queries",
             remedy="the last stage trains on source=dataset",
         )
-    if stage.source not in ("dataset", *_OF_TEXTS):
-        raise InputError(
-            f"folds with source={stage.source}: the file may have the queries that are held out",
-            remedy="train on source=dataset alone",
-        )
-    if stage.extra is not None:
-        raise InputError(
-            f"folds with extra={stage.extra}: it may have the queries that are held out",
-            remedy="leave extra out",
-        )
+    for stage in recipe.stages:
+        if stage.source not in ("dataset", *_OF_TEXTS):
+            raise InputError(
+                f"folds with source={stage.source}: the file may have the queries that are held out",
+                remedy="train on source=dataset alone",
+            )
+        if stage.extra is not None:
+            raise InputError(
+                f"folds with extra={stage.extra}: it may have the queries that are held out",
+                remedy="leave extra out",
+            )
 
 
 def _left_already(recipe: Recipe) -> list[str]:

@@ -85,27 +85,20 @@ def search_training(
     for recipe in (*recipes, *(search.final(points[0], seed) for seed in seeds)):
         check_recipe(recipe)
     with alone(log):
-        known = {} if restart else _logged(log, search.about())
+        logged = {} if restart else _logged(log, search.about())
         work = folder.with_name(f"{folder.name}.search")
         tried: list[TriedSettings] = []
         for recipe, point in zip(recipes, points, strict=True):
-            tried.append(_try(recipe, point, known, work, train))
-            write_log(log, search.about(), _rows(known))
+            tried.append(_try(recipe, point, logged, work, train))
+            write_log(log, search.about(), _rows(logged))
         shutil.rmtree(work, ignore_errors=True)
         best = _best(tried, search.measure())
         models: list[Path] = []
         for seed in seeds:
             model_folder = folder if len(seeds) == 1 else folder / f"seed-{seed}"
             models.append(train(search.final(best.settings, seed), model_folder).folder)
-            chosen = {
-                "best": best.settings,
-                "tried in this grid": [result.settings for result in tried],
-                "models": [
-                    {"seed": trained_seed, "folder": str(path)}
-                    for trained_seed, path in zip(seeds, models, strict=False)
-                ],
-            }
-            write_log(log, search.about(), {**_rows(known), **chosen})
+            chosen = _chosen(tried, best, dict(zip(seeds, models, strict=False)))
+            write_log(log, search.about(), {**_rows(logged), **chosen})
     return FoundSettings(search.measure(), tried, best, models)
 
 
@@ -113,26 +106,37 @@ def _logged(log: StrPath, about: Mapping[str, Any]) -> dict[str, TriedSettings]:
     """Returns the results in the log of a search, by what was trained on what."""
     content = _LOG.read(log)
     try:
-        known = {row.pop("plan"): TriedSettings(**row) for row in content.get("tried", ())}
+        logged = {row.pop("plan"): TriedSettings(**row) for row in content.get("tried", ())}
     except (AttributeError, KeyError, TypeError):
         raise _LOG.refused(log) from None
     _LOG.check_same_search(log, content, about)
-    return known
+    return logged
 
 
-def _rows(known: Mapping[str, TriedSettings]) -> dict[str, Any]:
+def _rows(logged: Mapping[str, TriedSettings]) -> dict[str, Any]:
     """Returns the rows of a log."""
-    return {"tried": [{"plan": key, **vars(result)} for key, result in known.items()]}
+    return {"tried": [{"plan": key, **vars(result)} for key, result in logged.items()]}
+
+
+def _chosen(
+    tried: Sequence[TriedSettings], best: TriedSettings, models: Mapping[int, Path]
+) -> dict[str, Any]:
+    """Returns what a log says of the settings that were chosen, and of the models of each seed."""
+    return {
+        "best": best.settings,
+        "tried in this grid": [result.settings for result in tried],
+        "models": [{"seed": seed, "folder": str(folder)} for seed, folder in models.items()],
+    }
 
 
 def _try(
     recipe: Recipe,
     point: dict[str, str],
-    known: dict[str, TriedSettings],
+    logged: dict[str, TriedSettings],
     work: Path,
     train: Trains,
 ) -> TriedSettings:
-    """Returns the figure of a combination: a known one, or that of a training, which it adds."""
+    """Returns the figure of a combination: a logged one, or that of a training, which it adds."""
     data, plan = prepare(recipe)
     validation = data[-1].validation
     assert validation is not None
@@ -140,8 +144,8 @@ def _try(
     for stage_data in data[:-1]:
         _check_not_shared(stage_data.stage, recipe.stages[-1], stage_data.rows.query_ids, names)
     key = sha256(json.dumps(plan, sort_keys=True, default=str).encode()).hexdigest()[:32]
-    if key in known:
-        return replace(known[key], settings=point)
+    if key in logged:
+        return replace(logged[key], settings=point)
     rows, point_text = sum(len(stage_data.rows) for stage_data in data), _shown(point)
     try:
         stages = train(recipe, work / key).record["stages"]
@@ -158,7 +162,7 @@ def _try(
             sum(stage["seconds"] for stage in stages),
         )
         _log.info("%s: %s %.4f", point_text, validation.measure, result.figure)
-    known[key] = result
+    logged[key] = result
     shutil.rmtree(work / key, ignore_errors=True)
     return result
 

@@ -104,19 +104,10 @@ def tune(
     Raises:
         InputError: an unknown dataset, system, setting or measure, or a value of the wrong type.
     """
-    for key in grid:
-        if key in (fixed or {}):
-            raise InputError(f"setting {key} is both fixed and in the grid")
+    points = _points(grid, fixed or {})
     dataset = Dataset.load(dataset_id)
     parsed = parse_measures(dataset.protocol.measures if measures is None else measures)
-    points = [dict(zip(grid, values, strict=True)) for values in itertools.product(*grid.values())]
-    # A value of the wrong type is refused now, not after hours.
-    systems = [find_system(system, {**(fixed or {}), **point}, dataset_id) for point in points]
-    if systems and systems[0].first is not None:
-        raise InputError(
-            f"system {system} ranks again what {systems[0].first.name} has found",
-            remedy="tune one of the two retrievers",
-        )
+    systems = _systems(system, [{**(fixed or {}), **point} for point in points], dataset_id)
     search = {
         "dataset": dataset_id,
         "system": system,
@@ -126,30 +117,55 @@ def tune(
         "values": "of the first measure",
     }
     bench = _Bench(dataset, parsed, depth, systems)
-    keys = [
-        f"{json.dumps(point, sort_keys=True)} {bench.key(configured)}"
-        for point, configured in zip(points, systems, strict=True)
-    ]
+    keys = [bench.key(*point) for point in zip(points, systems, strict=True)]
     with alone(log):
-        measured_points: dict[str, Any] = _LOG.read_of(log, search).get("points", {})
-        pending = {
-            key: configured
-            for key, configured in zip(keys, systems, strict=True)
-            if key not in measured_points
-        }
-        with tqdm(total=len(points), desc="grid", disable=None, unit="point") as bar:
-            bar.update(len(points) - len(pending))
-            for key, worth in zip(pending, bench.measured(list(pending.values())), strict=True):
-                measured_points[key] = worth
-                write_log(log, search, {"points": measured_points})
-                bar.update()
+        measured_points = _measured(bench, dict(zip(keys, systems, strict=True)), log, search)
     results = [
         Point(point, measured_points[key]["figures"], tuple(measured_points[key]["values"]), i)
         for i, (point, key) in enumerate(zip(points, keys, strict=True))
     ]
-    name = next(iter(parsed))
-    sign = 1 if traits(parsed[name]).lower_is_better else -1
-    return sorted(results, key=lambda point: sign * point.figures[name])
+    return _best_first(results, parsed)
+
+
+def _best_first(points: Sequence[Point], measures: Mapping[str, Measure]) -> list[Point]:
+    """Returns points by the first measure."""
+    name = next(iter(measures))
+    sign = 1 if traits(measures[name]).lower_is_better else -1
+    return sorted(points, key=lambda point: sign * point.figures[name])
+
+
+def _points(grid: Mapping[str, Sequence[str]], fixed: Mapping[str, Any]) -> list[dict[str, str]]:
+    """Returns the points of a grid; raises InputError for a setting that is fixed, too."""
+    for key in grid:
+        if key in fixed:
+            raise InputError(f"setting {key} is both fixed and in the grid")
+    return [dict(zip(grid, values, strict=True)) for values in itertools.product(*grid.values())]
+
+
+def _systems(system: str, settings: Sequence[Mapping[str, Any]], dataset_id: str) -> list[System]:
+    """Returns the system at each point: a value of the wrong type is refused now, not after hours."""
+    systems = [find_system(system, point, dataset_id) for point in settings]
+    if systems and systems[0].first is not None:
+        raise InputError(
+            f"system {system} ranks again what {systems[0].first.name} has found",
+            remedy="tune one of the two retrievers",
+        )
+    return systems
+
+
+def _measured(
+    bench: _Bench, systems: Mapping[str, System], log: StrPath | None, search: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Returns the figures of points by key, from the log or measured and logged."""
+    points: dict[str, Any] = _LOG.read_of(log, search).get("points", {})
+    pending = {key: system for key, system in systems.items() if key not in points}
+    with tqdm(total=len(systems), desc="grid", disable=None, unit="point") as bar:
+        bar.update(len(systems) - len(pending))
+        for key, worth in zip(pending, bench.measured(list(pending.values())), strict=True):
+            points[key] = worth
+            write_log(log, search, {"points": points})
+            bar.update()
+    return points
 
 
 class _Bench:
@@ -165,15 +181,15 @@ class _Bench:
         self._relevant = dataset.relevant()
         self._judged = str(sorted((r.query_id, r.doc_id, r.relevance) for r in dataset.qrels))
 
-    def key(self, system: System) -> str:
-        """Returns a hash of everything that decides the figures of a system."""
+    def key(self, point: Mapping[str, str], system: System) -> str:
+        """Returns a point, and a hash of everything that decides the figures of its system."""
         task, corpus = self._tasks[system.task], system.retriever.reads_corpus()
         # Points mostly share their texts, which are hashed once.
         if (system.task, corpus) not in self._data:
             self._data[system.task, corpus] = fingerprint(task, corpus=corpus)
         decided = made_of(system, task, self._data[system.task, corpus])
         decides = json.dumps([decided, self._judged], sort_keys=True, default=str)
-        return sha256(decides.encode()).hexdigest()
+        return f"{json.dumps(point, sort_keys=True)} {sha256(decides.encode()).hexdigest()}"
 
     def measured(self, systems: Sequence[System]) -> Iterator[dict[str, Any]]:
         """Returns the figures of systems, in order.

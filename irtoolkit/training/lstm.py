@@ -198,11 +198,8 @@ def read_vectors(path: StrPath, words: frozenset[str] | set[str]) -> dict[str, N
             )
         if word not in words or word in vectors:
             continue
-        try:
-            vector = np.array(values, np.float32)
-        except ValueError:
-            vector = np.full(1, np.nan, np.float32)
-        if not np.isfinite(vector).all():
+        vector = _vector_of(values)
+        if vector is None:
             raise InputError(
                 f"the vector of {word!r} has a value that is not a number",
                 file=path,
@@ -217,6 +214,15 @@ def read_vectors(path: StrPath, words: frozenset[str] | set[str]) -> dict[str, N
             remedy="give vectors of lower-case words in the same language",
         )
     return vectors
+
+
+def _vector_of(values: list[str]) -> NDArray[np.float32] | None:
+    """Returns the vector of some numbers as text; None if one is not a finite number."""
+    try:
+        vector = np.array(values, np.float32)
+    except ValueError:
+        return None
+    return vector if np.isfinite(vector).all() else None
 
 
 def _vectors(

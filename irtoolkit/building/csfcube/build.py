@@ -50,6 +50,8 @@ from irtoolkit.datasets.csfcube_records import FACETS, CSFCubeDoc, CSFCubeQuery
 from irtoolkit.datasets.csfcube_release import POOLS, QUERIES, docs_key, read_csfcube
 
 SHEETS = "sheets"
+# What an unfinished build leaves in its folder.
+_UNFINISHED = (SHEETS, RUNS, STATE, POOLS)
 ANNOTATORS = ("annotator1", "annotator2")
 _INTRO = (
     "What this benchmark was built from. The licences of the documents are theirs: the benchmark holds",
@@ -158,37 +160,34 @@ def build_csfcube(
     if recipe.annotators:
         check_annotators(recipe.annotators)
     # Sheets may be in use: what is half written is removed from the runs alone.
-    unfinished = (SHEETS, RUNS, STATE, POOLS)
-    with Build.locked(out, unfinished, replace, within=RUNS) as build:
-        folder = build.folder
+    with Build.locked(out, _UNFINISHED, replace, within=RUNS) as build:
         docs = read_documents(documents)
         selected = select_queries(queries, docs, recipe.sample, recipe.seed)
-        planned = _plan(folder, docs, selected, recipe, replace)
-        pools = make_pools(planned)
-        write_queries(folder / QUERIES, selected)
-        gathered = Gathered(folder, docs, selected, pools.by_paper, pools.notes)
-        pairs = pairs_of(gathered.records, pools.by_paper)
+        planned = _plan(build.folder, docs, selected, recipe, replace)
+        gathered = _pooled(build.folder, docs, selected, planned)
+        pairs = pairs_of(gathered.records, gathered.pools)
         ratings_read = _labels(gathered, recipe, labels, planned.key, pairs)
         gathered.graded = progress_of(ratings_read)
-        if not labels and any(done < total for done, total in gathered.graded.values()):
-            return gathered
-        ratings = ratings_of(ratings_read, pairs)
-        gathered.agreement = agreement_of(ratings)
-        write_agreement(folder, gathered.agreement)
-        grades = _grades(gathered, ratings, adjudicated)
-        if grades is None:
-            return gathered
-        whole = digest(planned.key, repr(ratings), repr(grades))
-        build.claim(whole)
-        texts = [*documents, *([queries] if queries else [])]
-        build.finish(whole, _write(gathered, ratings, grades, recipe, texts))
+        if labels or all(done >= total for done, total in gathered.graded.values()):
+            ratings = ratings_of(ratings_read, pairs)
+            grades = _grades(gathered, ratings, adjudicated)
+            if grades is not None:
+                whole = digest(planned.key, repr(ratings), repr(grades))
+                build.claim(whole)
+                texts = [*documents, *([queries] if queries else [])]
+                build.finish(whole, _write(gathered, ratings, grades, recipe, texts))
         return gathered
 
 
 def _grades(
     gathered: Gathered, ratings: Ratings, adjudicated: StrPath | None
 ) -> dict[Pair, int] | None:
-    """Returns the grade of each pair, adjudicated if necessary; None while some are undecided."""
+    """Returns the grade of each pair, adjudicated if necessary; None while some are undecided.
+
+    The agreement of the annotators is written before.
+    """
+    gathered.agreement = agreement_of(ratings)
+    write_agreement(gathered.folder, gathered.agreement)
     if adjudicated is not None:
         decided = adjudication.read_adjudicated(adjudicated, ratings)
     else:
@@ -201,6 +200,15 @@ def _grades(
         pair: both[0] if decided.get(pair) is None else int(decided[pair] or 0)
         for pair, both in ratings.grades.items()
     }
+
+
+def _pooled(
+    folder: Path, docs: dict[str, CSFCubeDoc], selected: list[FacetQuery], planned: Plan
+) -> Gathered:
+    """Returns the queries with their pools, and writes the queries into the folder."""
+    pools = make_pools(planned)
+    write_queries(folder / QUERIES, selected)
+    return Gathered(folder, docs, selected, pools.by_paper, pools.notes)
 
 
 def _plan(

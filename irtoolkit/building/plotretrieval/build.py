@@ -38,6 +38,8 @@ from irtoolkit.retrievers.base import Retriever
 
 # Folders of what is done already; a later build continues from them.
 PIECES, FOUND = "pieces", "quotations"
+# What an unfinished build leaves in its folder.
+_UNFINISHED = (PIECES, FOUND, SHELF, SHEET)
 _INTRO = (
     "Texts that this benchmark was built from. Their licences are theirs: the benchmark holds",
     "all sentences of the books that comments are about, and the comments.",
@@ -97,8 +99,7 @@ def build_plotretrieval(
     """
     novels = text_files(books, "books")
     files = text_files(comments, "comments", (SUFFIX, *SUFFIXES))
-    folders = (PIECES, FOUND, SHELF, SHEET)
-    with Build.locked(out, folders, replace) as build, shelf_in(build.folder) as shelf:
+    with Build.locked(out, _UNFINISHED, replace) as build, shelf_in(build.folder) as shelf:
         folder = build.folder
         steps = _steps(recipe)
         if checked is not None:

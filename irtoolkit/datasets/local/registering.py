@@ -72,21 +72,15 @@ def register_collection(
     """
     if name not in registry.read_registry():
         _check_name(name)
-    if lang is not None and not registry.is_lang(lang):
-        raise InputError(
-            f"{lang!r} is not a language code", remedy="a code is for example en, de or zh-Hant"
-        )
+    _check_lang(lang)
     role_files = {role: files for role, files in (role_files or {}).items() if files is not None}
     if _is_book(folder):
+        book = on_disk(folder)
         others: dict[Role, Sequence[str]] = {
             role: [folders.NONE] for role in folders.ROLES if role != "docs"
         }
-        book = on_disk(folder)
         folder, role_files = book.parent, {"docs": [book.name], **others, **role_files}
-    # resolve() would replace a link by its target.
-    location: StrPath = url_of(folder) or Path(os.path.abspath(on_disk(folder)))
-    if without_credentials(str(location)) != str(location):
-        raise InputError("the URL has credentials", file=location, remedy="log in without them")
+    location = _location(folder)
     local_folder = folder_at(location) or Path(location)
     role_contents = folders.find_role_files(local_folder, role_files)
     role_contents["docs"] = _divided(role_contents["docs"], sentences)
@@ -98,12 +92,30 @@ def register_collection(
         drop_from_ir_datasets(name)
     if owner_of(name) is None:
         add_to_ir_datasets(name, entry)
+    return Registration(entry, change, (*_lines(role_contents), *notes))
+
+
+def _location(folder: StrPath) -> StrPath:
+    """Returns the absolute path of a folder, or its URL.
+
+    Raises:
+        InputError: the URL has credentials.
+    """
+    # resolve() would replace a link by its target.
+    location: StrPath = url_of(folder) or Path(os.path.abspath(on_disk(folder)))
+    if without_credentials(str(location)) != str(location):
+        raise InputError("the URL has credentials", file=location, remedy="log in without them")
+    return location
+
+
+def _lines(role_contents: Mapping[Role, folders.RoleFiles]) -> list[str]:
+    """Returns lines about the files of a collection."""
     reported = [role for role in folders.ROLES if role != "pools" or role in role_contents]
     lines = [_files_of(role, role_contents.get(role)) for role in reported]
     unused = folders.unused_fields(role_contents["docs"])
     if unused:
         lines.append(f"fields of the documents that are not used: {', '.join(unused)}")
-    return Registration(entry, change, (*lines, *notes))
+    return lines
 
 
 def _is_book(path: StrPath) -> bool:
@@ -174,6 +186,13 @@ def _files_of(role: Role, files: RoleFiles | None) -> str:
         return f"{role}: none"
     more = f" and {len(files.files) - 1} more" if len(files.files) > 1 else ""
     return f"{role}: {files.files[0]}{more} ({folders.format_name(files.form)})"
+
+
+def _check_lang(lang: str | None) -> None:
+    if lang is not None and not registry.is_lang(lang):
+        raise InputError(
+            f"{lang!r} is not a language code", remedy="a code is for example en, de or zh-Hant"
+        )
 
 
 def _check_name(name: str) -> None:

@@ -53,16 +53,7 @@ def analyse(
         InputError: no such analysis, setting, dataset, run or system; or the data lack what the
             analysis needs.
     """
-    if isinstance(analysis, str):
-        analysis = find_analysis(analysis).with_settings(settings)
-    elif not isinstance(analysis, Analysis):
-        raise InputError(
-            f"{shown_value(analysis)} is no analysis", remedy="irtoolkit analyse --list lists them"
-        )
-    elif settings:
-        raise InputError("settings for an analysis that is made already", remedy="name it instead")
-    if isinstance(datasets, Dataset | str):
-        datasets = [datasets]
+    analysis = _named(analysis, settings)
     loaded = _datasets(analysis, datasets, sample)
     if not analysis.people and (sheets or sheet is not None):
         raise InputError(
@@ -75,12 +66,24 @@ def analyse(
         None if sheet is None else Path(sheet),
         system or analysis.system,
     )
-    findings = analysis.find(inputs)
-    difference = _difference(analysis, loaded)
+    findings, difference = analysis.find(inputs), _difference(analysis, loaded)
     if difference is None:
         findings = _beside(analysis, findings)
     ids = tuple(path.id for path in loaded)
     return AnalysisResult(analysis, ids, findings, tuple(inputs.runs), difference)
+
+
+def _named(analysis: Analysis | str, settings: Mapping[str, Any]) -> Analysis:
+    """Returns an analysis with its settings."""
+    if isinstance(analysis, str):
+        return find_analysis(analysis).with_settings(settings)
+    if not isinstance(analysis, Analysis):
+        raise InputError(
+            f"{shown_value(analysis)} is no analysis", remedy="irtoolkit analyse --list lists them"
+        )
+    if settings:
+        raise InputError("settings for an analysis that is made already", remedy="name it instead")
+    return analysis
 
 
 def _beside(analysis: Analysis, findings: Findings) -> Findings:
@@ -92,8 +95,10 @@ def _beside(analysis: Analysis, findings: Findings) -> Findings:
 
 
 def _datasets(
-    analysis: Analysis, datasets: Sequence[Dataset | str], sample: bool
+    analysis: Analysis, datasets: Dataset | str | Sequence[Dataset | str], sample: bool
 ) -> tuple[Dataset, ...]:
+    if isinstance(datasets, Dataset | str):
+        datasets = [datasets]
     if sample and datasets:
         raise InputError(
             "--sample beside a dataset", remedy="leave one out; a sample's id has /sample in it"
