@@ -27,7 +27,7 @@ HELP = "list datasets, show one with its statistics, or download one"
 EXAMPLES = (
     "irtoolkit datasets",
     "irtoolkit datasets csfcube/sample",
-    "irtoolkit datasets csfcube --download --limit 20",
+    "irtoolkit datasets csfcube --download",
 )
 _FIELDS = ("id", "queries", "docs", "licence", "where", "how to get it")
 # Names of fields in text that differ from those in JSON.
@@ -38,17 +38,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add = partial(argument, parser)
     add("[ID]", "a dataset, or the beginning of ids, such as birco; default: list all datasets")
     add("--download", "download the release of ID if it is not here yet")
-    add("--limit SECONDS", "longest time to wait for the download", type=float)
     add_format(parser)
 
 
 def execute(args: argparse.Namespace) -> None:
-    if args.limit is not None and not args.download:
-        raise InputError("--limit without --download")
     if args.download:
         if args.id is None:
             raise InputError("--download without ID")
-        _download(args.id, args.limit)
+        _download(args.id)
     if args.id is not None and _is_beginning(args.id):
         rows = (row for row in _rows(f"{args.id}/") if row.listed)
         _print_list(rows, args.format)
@@ -58,7 +55,7 @@ def execute(args: argparse.Namespace) -> None:
         _print_list(_rows(), args.format)
 
 
-def _download(dataset_id: str, limit: float | None) -> None:
+def _download(dataset_id: str) -> None:
     from irtoolkit.datasets.dataset import Dataset
 
     benchmark = Dataset.load(dataset_id).about
@@ -71,7 +68,7 @@ def _download(dataset_id: str, limit: float | None) -> None:
     if where is None:
         if benchmark.fetch is None:
             raise InputError(f"irtoolkit cannot download {dataset_id}", remedy=benchmark.howto)
-        where = str(benchmark.fetch(limit))
+        where = str(benchmark.fetch())
     note(f"{dataset_id}: files in {where}")
 
 

@@ -59,12 +59,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         dest="out",
     )
     add_hidden(parser, "--out", of="--output")
-    data = partial(argument, parser.add_mutually_exclusive_group())
-    data("--sample", "use the invented sample collection")
-    data(
-        "--or-sample",
-        "use the sample where the collection is not here and no quick download succeeds",
-    )
+    add("--sample", "use the invented sample collection")
     add("--baseline S", "system to test against")
     group = partial(argument, parser.add_mutually_exclusive_group())
     group("--all", "print every row with measured and reported figures")
@@ -100,12 +95,10 @@ def execute(args: argparse.Namespace) -> None:
         return
     # Said before the imports that take a second.
     note(f"{table.name}: {number_of(len(chosen), 'rows')}, runs in {shown(args.out)}")
-    from irtoolkit.papers.data import find_data
     from irtoolkit.papers.reproduce import reproduce
 
-    sample = args.sample or (args.or_sample and not find_data(table, note))
     result = reproduce(
-        table, Path(args.out), systems=systems, sample=sample, baseline=baseline, say=_say
+        table, Path(args.out), systems=systems, sample=args.sample, baseline=baseline, say=_say
     )
     if args.format == "text" and not args.all:
         _print_summary(result, Path(args.out))
@@ -128,7 +121,6 @@ def _check_used(args: argparse.Namespace) -> None:
     mode = "--list" if args.list else "--missing" if args.missing else None
     unread = {
         "--sample": args.sample,
-        "--or-sample": args.or_sample,
         "--baseline": args.baseline is not None,
         "--output": args.out != OUTPUT,
         "--weights": args.weights and args.experiment is None,

@@ -113,8 +113,8 @@ class Benchmark:
         where: returns the folder of the files, or None while they are not on this machine.
         howto: what to get and where to put it.
         revision: the commit of data on the hub; empty for other data.
-        fetch: returns the folder of the files, after downloading them if need be; takes the longest
-            time to wait in seconds. None for data that irtoolkit does not download.
+        fetch: returns the folder of the files, after downloading them if need be; None for data that
+            irtoolkit does not download.
     """
 
     name: str
@@ -139,7 +139,7 @@ class Benchmark:
     where: Callable[[], str | None] = _nowhere
     howto: str = ""
     revision: str = ""
-    fetch: Callable[[float | None], Path] | None = None
+    fetch: Callable[[], Path] | None = None
 
     def protocol_of(self) -> EvaluationProtocol:
         """Returns the evaluation protocol; opens the files of a dataset that has folds."""

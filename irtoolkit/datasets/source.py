@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import threading
 import urllib.error
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
@@ -94,12 +93,8 @@ class ReleaseSource:
                 remedy=self.howto,
             )
 
-    def folder(self, limit: float | None = None) -> Path:
+    def folder(self) -> Path:
         """Returns the folder that holds the release, downloaded if necessary and possible.
-
-        Args:
-            limit: the longest time to wait for a download, in seconds; None waits until it ends.
-                A download that takes longer continues in the background while the process runs.
 
         Raises:
             InputError: the release is not on this machine and cannot be downloaded; says what to
@@ -112,7 +107,7 @@ class ReleaseSource:
         if self.download is None:
             raise InputError(f"{self._name} is not on this machine", remedy=self.howto)
         try:
-            _download(self.download, home, limit)
+            self.download(home)
         except OSError as error:
             reason = error.reason if type(error) is urllib.error.URLError else error
             if isinstance(reason, OSError):
@@ -150,46 +145,3 @@ def sample_source(benchmark: str, files: tuple[str, ...]) -> ReleaseSource:
     """Returns the invented sample of a benchmark, which ships with the package."""
     folder = Path(__file__).parent / "samples" / benchmark
     return ReleaseSource(benchmark, files, "reinstall irtoolkit: its samples are damaged", folder)
-
-
-class _Background(threading.Thread):
-    """A download that continues when its caller stops waiting."""
-
-    def __init__(self, download: Callable[[Path], None], folder: Path) -> None:
-        super().__init__(daemon=True)
-        self._download, self._folder = download, folder
-        self._error: BaseException | None = None
-
-    def run(self) -> None:
-        try:
-            self._download(self._folder)
-        except BaseException as error:
-            self._error = error
-
-    def wait(self, limit: float | None) -> None:
-        self.join(limit)
-        if self.is_alive():
-            raise TimeoutError(f"the download takes longer than {limit:g} seconds")
-        if self._error is not None:
-            raise self._error
-
-
-# Downloads that continue in the background, by folder: a second one would write the same files.
-_started: dict[Path, _Background] = {}
-
-
-def _download(download: Callable[[Path], None], folder: Path, limit: float | None) -> None:
-    running = _started.get(folder)
-    if running is None:
-        if limit is None:  # in this thread, which Ctrl-C interrupts
-            download(folder)
-            return
-        # Only a thread bounds the whole time: a socket's timeout is for each read, and looking up
-        # a host's name has none.
-        running = _started[folder] = _Background(download, folder)
-        running.start()
-    try:
-        running.wait(limit)
-    finally:
-        if not running.is_alive():
-            _started.pop(folder, None)

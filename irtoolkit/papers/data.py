@@ -1,4 +1,4 @@
-"""The data of a table before it is measured: found, downloaded, or candidates picked."""
+"""The data of a table before it is measured: what is not here, and candidates picked."""
 
 from __future__ import annotations
 
@@ -16,9 +16,6 @@ from irtoolkit.papers.row_commands import CANDIDATES_DEPTH, candidates_name
 from irtoolkit.papers.systems import find_in
 from irtoolkit.papers.tables import Table
 from irtoolkit.ranking.produce import produce
-
-# The longest time that a download may take where the sample would do, in seconds.
-DOWNLOAD_SECONDS = 20
 
 
 def absent_data(table: Table) -> dict[str, str]:
@@ -50,34 +47,6 @@ def absent_lines(table: Table) -> list[str]:
         all_groups = len(groups) == len(table.groups)
         lines.append(why if all_groups else f"{', '.join(groups)}: {why}")
     return lines
-
-
-def find_data(table: Table, say: Callable[[str], None], seconds: float = DOWNLOAD_SECONDS) -> bool:
-    """Returns whether the data of a table are on this machine, after a download if that is quick.
-
-    Args:
-        table: the experiment table.
-        say: called with one line before a download, and with one line if the data are not found.
-        seconds: the longest time to wait for a download.
-    """
-    benchmarks = [Dataset.load(dataset_id).about for dataset_id in table.groups.values()]
-    records = [benchmark for benchmark in benchmarks if benchmark is not None]
-    if not records:  # a collection of ir_datasets or another package, which gets its own data
-        return True
-    try:
-        if any(benchmark.where() is not None for benchmark in records):
-            return True
-        first = records[0]
-        if first.fetch is None:
-            raise InputError(f"{first.title} cannot be downloaded", remedy=first.howto)
-        say(
-            f"{first.title} is not on this machine: downloading it, for at most {seconds:g} seconds."
-        )
-        first.fetch(seconds)
-    except InputError as error:
-        say(f"Using the invented sample: {error}")
-        return False
-    return True
 
 
 def pick_candidates(

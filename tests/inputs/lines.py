@@ -97,10 +97,10 @@ LINES: tuple[tuple[str, str], ...] = (
     (f"datasets {_S} more", "one argument too many: 'more'"),
     ("help models more", "one argument too many: 'more'; name one command"),
     ("datasets --download", "--download without ID"),
-    ("datasets csfcube --limit 3", "--limit without --download"),
+    ("datasets csfcube --limit 3", "no flag --limit"),
+    ("compare a b c --alpha soon", "invalid float value: 'soon'"),
     ("datasets relic/val --download", "irtoolkit cannot download relic/val"),
     ("datasets vaswani --download", "irtoolkit does not download vaswani"),
-    ("datasets csfcube --download --limit soon", "invalid float value: 'soon'"),
     *((f"compare absent.qrels absent.run other.run {words}", said) for words, said in (
         ("--alpha 5", "--alpha 5 is not between 0 and 1"), ("--alpha 0", "--alpha 0"), ("--alpha nan", "--alpha nan"),
         ("--engine ranx --alpha 5", "--alpha 5 is not between 0 and 1"),

@@ -100,8 +100,8 @@ def _needs(collection: HubCollection, licence: str) -> str:
     return f"downloaded when first used: {how_large}, licence {licence or NOT_STATED}"
 
 
-def _fetch(collection: HubCollection, limit: float | None) -> Path:
-    """Downloads the parts, which takes as long as it takes: `datasets` knows no limit."""
+def _fetch(collection: HubCollection) -> Path:
+    """Downloads the parts."""
     collection.fetch()
     return Path(collection.repository.name.place)
 

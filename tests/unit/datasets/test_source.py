@@ -6,10 +6,8 @@ import contextlib
 import hashlib
 import http.client
 import json
-import threading
 import urllib.error
-from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ClassVar, NoReturn
 
@@ -92,85 +90,6 @@ def test_a_failing_network_is_an_input_error(data: Path, home: Path, problem: OS
     assert "bench release is not on this machine and could not be downloaded" in caught.value.found
     assert caught.value.found.endswith("could not be downloaded: no route to host")
     assert caught.value.remedy == HOWTO
-
-
-@pytest.mark.parametrize("problem", [OSError("no route"), InputError("the content is wrong")])
-def test_a_download_with_a_limit_says_why_it_failed(
-    data: Path, home: Path, problem: Exception
-) -> None:
-    def download(folder: Path) -> NoReturn:
-        raise problem
-
-    for _ in range(2):
-        with pytest.raises(InputError, match=str(problem)):
-            source(download).folder(limit=60)
-
-
-class Gate:
-    """A server that answers no request before it is opened."""
-
-    def __init__(self) -> None:
-        self.opened = threading.Event()
-        gate = self
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_GET(self) -> None:
-                gate.opened.wait()
-                self.send_response(200)
-                self.end_headers()
-                self.wfile.write(b"late")
-
-            def log_message(self, *args: object) -> None:
-                pass
-
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self.server.server_port}/"
-        self._thread = threading.Thread(target=self.server.serve_forever, args=(0.01,))
-        self._thread.start()
-
-    def close(self) -> None:
-        self.opened.set()
-        self.server.shutdown()
-        self._thread.join()
-        self.server.server_close()
-
-
-@pytest.fixture
-def gate() -> Iterator[Gate]:
-    gate = Gate()
-    yield gate
-    gate.close()
-
-
-def test_a_server_that_does_not_answer_in_time(
-    tmp_path: Path, data: Path, home: Path, gate: Gate
-) -> None:
-    asked: list[Path] = []
-
-    def download(folder: Path) -> None:
-        asked.append(folder)
-        late = tmp_path / "late"
-        downloads.fetch(gate.url, late)
-        whole = folder.with_name("whole")
-        fill(whole, *NAMES)
-        late.replace(whole / NAMES[0])
-        whole.rename(folder)
-
-    slow = source(download)
-    for limit in (0.0, 0.01):
-        with pytest.raises(InputError) as caught:
-            slow.folder(limit=limit)
-        assert caught.value.found == (
-            "the bench release is not on this machine and could not be downloaded:"
-            f" the download takes longer than {limit:g} seconds"
-        )
-        assert caught.value.remedy == HOWTO
-        assert "\n" not in str(caught.value)
-        assert list(home.iterdir()) == []
-    gate.opened.set()
-    assert slow.folder() == home / "bench"
-    assert (home / "bench" / NAMES[0]).read_bytes() == b"late"
-    assert asked == [home / "bench"], "the first download went on, and no second one began"
 
 
 # ---- GitHub --------------------------------------------------------------------------------------

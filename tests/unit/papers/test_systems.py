@@ -191,9 +191,7 @@ def test_reproduce_names_its_own_remedy_and_takes_it(
 
 
 @pytest.mark.parametrize("mode", ["--list", "--missing"])
-@pytest.mark.parametrize(
-    "flags", [["--sample"], ["--or-sample"], ["--baseline", "random"], ["-o", "other"]]
-)
+@pytest.mark.parametrize("flags", [["--sample"], ["--baseline", "random"], ["-o", "other"]])
 def test_flags_that_a_list_does_not_read_are_refused(
     irtoolkit: Command, mode: str, flags: list[str]
 ) -> None:
