@@ -45,7 +45,7 @@ def pool(
     Args:
         threads: how many.
         begin: initializer of each thread.
-        given: arguments of the initializer.
+        arguments: of the initializer.
 
     Raises:
         MemoryError: there is too little memory for them.

@@ -61,7 +61,7 @@ class FileDocs:
     and read it on their machine.
 
     Args:
-        given: a path or a URL.
+        path: a path or a URL.
         form: its format; a key of `irtoolkit.datasets.local.formats.DOC_FORMATS`.
 
     Raises:

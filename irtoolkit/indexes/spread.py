@@ -113,7 +113,7 @@ class SpreadShards:
     """Shards that workers search as one; a `CountedShardSet`.
 
     Args:
-        place: the index: a folder or a URL.
+        location: the index: a folder or a URL.
         manifest: its shards.
         opener: opens shards in a worker.
         count: how many workers there are.

@@ -68,7 +68,7 @@ def add_norm(
     """Returns (n, width) of `added`, with dropout, added to `before` and normalised.
 
     Args:
-        made, before: (n, width).
+        added, before: (n, width).
         norm: weight, bias and epsilon.
         dropped: dropout probability.
         seeds, number: seeds of dropout, and the index of this one.

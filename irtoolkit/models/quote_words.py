@@ -56,7 +56,7 @@ class QuoteWords(WordVectors):
     """Word vectors plus the mean vector of a text's topics and author.
 
     Args:
-        about: the names of the topics and the author of each text, compared in lower case; other
+        names_of: the names of the topics and the author of each text, compared in lower case; other
             texts have none.
     """
 

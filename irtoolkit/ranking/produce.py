@@ -150,7 +150,7 @@ def produce(
         data: a Dataset, or an ir_datasets id.
         system: what ranks.
         output: where the run goes; see `RunOutput`.
-        depth, among, progress: see `rank_dataset`.
+        depth, candidates, progress: see `rank_dataset`.
         reuse: whether to take the run that is already there when its record says that it came
             from the same data, system, settings and version, and its content is still what was written.
 

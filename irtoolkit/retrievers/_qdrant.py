@@ -26,7 +26,7 @@ class QdrantCollection:
 
     Args:
         client: of the place.
-        place: the server's address, or a folder.
+        location: the server's address, or a folder.
         name: of the collection.
         vector: the name of its vectors, where it names them.
         retries: how often a request without an answer is repeated.

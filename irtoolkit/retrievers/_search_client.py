@@ -59,7 +59,7 @@ class RefusedError(InputError):
 
     Args:
         status: the HTTP status.
-        said: the body of the answer.
+        answer: the body of the answer.
         client: who was asked.
     """
 

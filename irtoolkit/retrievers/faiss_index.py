@@ -157,7 +157,7 @@ def with_ties(
         queries: (q, w) their vectors.
         hits: how many each query finds, at most.
         count: how many vectors of the index there are to find.
-        given: other arguments of faiss' search.
+        options: other arguments of faiss' search.
     """
     hits = min(hits, count)
     most = max(hits, min(count, _MOST_ON_GPU)) if hasattr(index, "getDevice") else count

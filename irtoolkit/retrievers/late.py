@@ -138,7 +138,7 @@ class TokensOnGpu:
     """The token vectors of a candidate set, which a GPU compares with those of queries.
 
     Args:
-        read, doc, how: see `ModelBiEncoder.compared`.
+        read, doc, comparison: see `ModelBiEncoder.compared`.
         device: the GPU.
         half: whether they are compared in half precision; then they stay there if there is room.
     """

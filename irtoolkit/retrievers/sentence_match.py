@@ -176,7 +176,7 @@ class _Sentences:
 
     Args:
         docs: distinct documents.
-        how: how they are matched.
+        matching: how they are matched.
     """
 
     def __init__(self, docs: Encodings, matching: SentenceMatch) -> None:

@@ -20,7 +20,7 @@ class UnknownSettingError(InputError):
     Args:
         owner: what does not have it, such as "retriever bm25".
         key: the setting.
-        known: the settings that it has.
+        names: the settings that it has.
         more: what else the remedy says.
     """
 

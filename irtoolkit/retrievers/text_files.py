@@ -116,7 +116,7 @@ class FileStatistics:
 
     Args:
         path: the file; see `irtoolkit.retrievers.text_files.file_texts`.
-        how: how texts become terms.
+        analysis: how texts become terms.
     """
 
     def __init__(self, path: Path, analysis: Analysis) -> None:

@@ -20,7 +20,7 @@ class FastReading:
     Args:
         model: the model in training, of sentence-transformers.
         kind: its kind.
-        own: its own `preprocess`, for all other inputs.
+        original: its own `preprocess`, for all other inputs.
     """
 
     def __init__(self, model: Any, kind: Kind, original: Callable[..., dict[str, Any]]) -> None:

@@ -22,7 +22,7 @@ def agreement(first: Characters, second: Characters) -> tuple[int, int]:
     where the texts begin, the shortest is taken, and of equally long ones that with less of `first`.
 
     Args:
-        one, other: (N,) and (M,) code points. The time is proportional to N·M.
+        first, second: (N,) and (M,) code points. The time is proportional to N·M.
     """
     n, m = len(first), len(second)
     before = np.empty(m + 1, np.int64)
@@ -51,7 +51,8 @@ def chain(text_positions: Ints, book_positions: Ints, gap: int, drift: int) -> I
     `drift`.
 
     Args:
-        here, there: (P,) positions in two texts, ascending by `text_positions`, then by `book_positions`.
+        text_positions, book_positions: (P,) positions in two texts, ascending by the first and then
+            by the second.
         gap, drift: in positions.
     """
     count = len(text_positions)
