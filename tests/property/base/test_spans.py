@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -62,13 +61,6 @@ def test_a_text_that_is_no_span(text: str) -> None:
         positions(id_array(["emma:1+1", text]))
 
 
-@pytest.mark.parametrize("digits", [20, 5000])
-@pytest.mark.parametrize("form", ["b:{}+1", "b:0+{}"])
-def test_a_number_that_no_book_reaches(form: str, digits: int) -> None:
-    with pytest.raises(InputError):
-        positions(id_array([form.format("9" * digits)]))
-
-
 @given(st.lists(SPANS, max_size=12))
 def test_positions(spans: list[Span]) -> None:
     book, middle = positions(id_array([str(span) for span in spans]))
@@ -78,15 +70,3 @@ def test_positions(spans: list[Span]) -> None:
         assert middle[i] / 2 == (one.start + one.stop - 1) / 2
         for k, other in enumerate(spans):
             assert (book[i] == book[k]) == (one.book == other.book)
-
-
-def test_positions_of_nothing() -> None:
-    book, middle = positions(id_array([]))
-    assert (book.shape, middle.shape) == ((0,), (0,))
-    assert np.issubdtype(book.dtype, np.integer)
-    assert np.issubdtype(middle.dtype, np.integer)
-
-
-@given(st.lists(SPANS, max_size=8))
-def test_spans_sort_by_book_then_place(spans: list[Span]) -> None:
-    assert sorted(spans) == sorted(spans, key=lambda s: (s.book, s.start, s.length))

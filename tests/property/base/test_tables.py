@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import itertools
-import re
 from collections.abc import Sequence
 
 from hypothesis import given
@@ -13,7 +12,6 @@ from hypothesis import strategies as st
 
 from irtoolkit.base.tables import TextTable
 from irtoolkit.base.textwidth import char_width, harmless
-from tests.unit.base.test_tables import SPECIAL, latex_rows
 
 CELLS = st.one_of(
     st.none(),
@@ -49,16 +47,3 @@ def test_csv_reads_back(rows: list[Sequence[str | float | int | None]]) -> None:
                 assert repr(float(text)) == repr(cell)
             else:
                 assert text == ("" if cell is None else str(cell))
-
-
-@given(st.lists(st.tuples(CELLS, CELLS), max_size=4))
-def test_latex_is_balanced_whatever_the_cells(
-    rows: list[Sequence[str | float | int | None]],
-) -> None:
-    found = latex_rows(TextTable(["a", "b"], rows))
-    assert len(found) == 1 + len(rows)
-    for line in found:
-        # Without what the escapes stand for, nothing special is left but the one separator.
-        body = re.sub(r"\\text[a-z]+\{\}|\\[&%$#_{}]", "", line.removesuffix(r" \\"))
-        assert not set(body) & (set(SPECIAL) - {"&"})
-        assert body.count("&") == 1

@@ -79,16 +79,6 @@ def test_rows_are_a_list(
 
 
 @given(VALUES, LENGTHS, st.data())
-def test_rows_of_a_part(values: list[str], lengths: list[int], data: st.DataObject) -> None:
-    """A split is a range of the table; its rows keep their numbers in the whole."""
-    start = data.draw(st.integers(0, len(values)))
-    stop = data.draw(st.integers(start, len(values)))
-    rows = TableRows(table_of(values, lengths), made, range(start, stop))
-    assert_same(rows, expected(values)[start:stop])
-    assert_same(rows[::-2], expected(values)[start:stop][::-2])
-
-
-@given(VALUES, LENGTHS, st.data())
 def test_texts_are_a_list(values: list[str], lengths: list[int], data: st.DataObject) -> None:
     start = data.draw(st.integers(0, len(values)))
     count = data.draw(st.integers(0, len(values) - start))

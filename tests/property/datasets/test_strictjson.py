@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from irtoolkit.base.errors import InputError
@@ -106,41 +106,6 @@ def test_members_are_what_json_loads(
         assert [line for line, _, _ in found] == [
             number for number, line in enumerate(lines, 1) if line.startswith(' "')
         ]
-
-
-CHANGES = st.tuples(
-    st.integers(0, 10_000),
-    st.integers(0, 3),
-    st.text(alphabet='{}[]:,"\\ \n\r\tu0d8c1.-+eEntNaf\x00é', max_size=3),
-)
-
-
-@given(OBJECTS, st.sampled_from([None, 1]), st.lists(CHANGES, max_size=3), st.sampled_from([1, 2, 5, 16]))  # fmt: skip
-@settings(max_examples=300 if ALL else 100)
-@example({"a": 1.5}, None, [], 1)
-@example({"a": "😀"}, None, [(7, 6, "")], 1)
-def test_what_json_refuses_is_refused_wherever_it_is_cut(
-    value: dict[str, Any], indent: int | None, changes: list[tuple[int, int, str]], size: int
-) -> None:
-    """And what it takes is taken; tiny pieces change neither what is read nor what is said."""
-    text = json.dumps(value, indent=indent)
-    for place, gone, new in changes:
-        place %= len(text) + 1
-        text = text[:place] + new + text[place + gone :]
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "x.json"
-        path.write_bytes(text.encode())
-        rows, error = members(path, 1 << 20)
-        tiny, same = members(path, size)
-    right = plain(text)
-    assert (error is None) == (right is not None)
-    if right is not None:
-        assert repr({key: item for _, key, item in rows}) == repr(right)
-    assert repr(tiny) == repr(rows)
-    assert str(same) == str(error)
-    if error is not None:
-        assert error.line is not None
-        assert 1 <= error.line <= text.count("\n") + 1
 
 
 def read_by(read: Callable[[], Iterator[str]]) -> str | InputError:

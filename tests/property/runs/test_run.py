@@ -147,11 +147,6 @@ def test_text_round_trip(tmp_path: Path, rows: Rows) -> None:
     assert_round_trip(tmp_path / "x.run", rows)
 
 
-@given(rows_with(WORD))
-def test_gzip_round_trip(tmp_path: Path, rows: Rows) -> None:
-    assert_round_trip(tmp_path / "x.run.gz", rows)
-
-
 @given(rows_with(ANYTHING))
 @example([("", "a b", 1.0), ("", "\n", 1.0), ("NA", "", 2.0)])
 def test_parquet_round_trip(tmp_path: Path, rows: Rows) -> None:
@@ -188,19 +183,6 @@ def many_qrels() -> Iterator[Any]:
 @pytest.mark.parametrize("given_qrels", list(many_qrels()))
 def test_qrels_of_anything(given_qrels: Any) -> None:
     assert list(Qrels.of(given_qrels)) == GIVEN_QRELS
-
-
-@pytest.mark.parametrize(
-    "given_qrels",
-    [
-        {1: {10: 2}},
-        pd.DataFrame({"query_id": [1], "doc_id": [10], "relevance": [2]}),
-        pd.DataFrame({"qid": [1], "docno": [10], "label": [2]}),
-    ],
-    ids=["dict", "ir_measures", "pyterrier"],
-)
-def test_ids_of_qrels_that_are_numbers_become_text(given_qrels: Any) -> None:
-    assert list(Qrels.of(given_qrels)) == [("1", "10", 2)]
 
 
 @given(

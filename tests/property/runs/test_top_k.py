@@ -339,27 +339,3 @@ def test_the_best_of_some_candidates_are_those_of_these_alone(
     (places,), (singles,) = top_k.top_k_of_some(*padded, counts, tied, depth)
     np.testing.assert_array_equal(places, chosen[order])
     np.testing.assert_array_equal(singles, written)
-
-
-@given(
-    st.lists(st.integers(0, 60), max_size=300),
-    st.sampled_from([0, 1, 30, 45]),
-    st.booleans(),
-)
-def test_documents_with_integer_scores_are_put_in_the_one_order(
-    values: list[int], shift: int, has_outlier: bool
-) -> None:
-    from irtoolkit.runs._sorting_kernels import put_in_order
-
-    count = len(values)
-    scores = np.array(values, np.int64) << shift
-    if has_outlier and count:
-        scores[0] = 1 << 60
-    draw = np.random.default_rng(count)
-    keys, docs = draw.permutation(500).astype(np.int32), draw.permutation(500)[:count]
-    expected = np.lexsort((-keys[docs], -scores))
-    sorted_docs, sorted_scores = docs.copy(), scores.copy()
-    room = np.zeros((2, count + 3), np.int64)
-    put_in_order(sorted_docs, sorted_scores, keys, (room[0], room[1]))
-    np.testing.assert_array_equal(sorted_docs, docs[expected])
-    np.testing.assert_array_equal(sorted_scores, scores[expected])

@@ -187,14 +187,6 @@ def test_garbage_is_an_input_error(tmp_path: Path, data: bytes) -> None:
     check_against_restatement(tmp_path / "x.run", data)
 
 
-@given(st.binary(max_size=60))
-def test_garbage_named_gz_is_an_input_error(tmp_path: Path, data: bytes) -> None:
-    path = tmp_path / "x.run.gz"
-    path.write_bytes(data)
-    with pytest.raises(InputError):
-        trec.parse_run(path)
-
-
 @given(st.integers(0, 2**32 - 1))
 def test_scores_written_as_numpy_prints_them_come_back(tmp_path: Path, bits: int) -> None:
     value = np.frombuffer(struct.pack("<I", bits), dtype="<f4")[0]

@@ -11,8 +11,6 @@ import pytest
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.building import nway as picking
-from irtoolkit.commands import nway as command
-from irtoolkit.commands import retrieve
 from irtoolkit.datasets import nway
 from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.ranking.produce import produce
@@ -72,15 +70,6 @@ def test_what_an_id_says(name: str, base: str, ways: int) -> None:
 def test_what_is_no_choice(name: str) -> None:
     with pytest.raises(InputError, match="is not the id of an N-way dataset"):
         nway.parse_nway_id(name)
-
-
-def test_the_hardest_are_the_first_that_are_not_gold(bm25: Run, run_file: Path) -> None:
-    picked = picking.hardest_candidates(PROXY, run_file)
-    assert [choice.query_id for choice in picked] == list(golds(BASE))
-    for choice in picked:
-        (gold,) = golds(BASE)[choice.query_id]
-        others = [row.doc_id for row in bm25.ranking(choice.query_id) if row.doc_id != gold][:2]
-        assert sorted([gold, *others]) == choice.doc_ids
 
 
 def test_golds_below_a_rank_are_kept(bm25: Run, run_file: Path, tmp_path: Path) -> None:
@@ -169,18 +158,6 @@ def test_drawn_candidates_are_candidates_and_the_seed_decides() -> None:
         assert choice.doc_ids == sorted(choice.doc_ids), "the order tells nothing of the gold"
 
 
-def test_a_sample_keeps_the_order() -> None:
-    whole = picking.random_candidates(f"{BASE}/3-way", 0)
-    some = picking.sample_queries(whole, 7, 3)
-    assert len(some) == 7
-    assert [choice for choice in whole if choice in some] == some
-    with pytest.raises(InputError, match="76 queries are asked for, and there are 75"):
-        picking.sample_queries(whole, 76, 0)
-    for count in (0, -3):
-        with pytest.raises(InputError, match="queries are asked for"):
-            picking.sample_queries(whole, count, 0)
-
-
 def test_a_run_that_is_too_shallow(bm25: Run, tmp_path: Path) -> None:
     bm25.head(2).write(tmp_path / "short.run")
     with pytest.raises(
@@ -222,16 +199,6 @@ def test_from_run_to_accuracy(home: Path, run_file: Path, tmp_path: Path, irtool
         assert "accuracy" in shown.out
         # BM25's own favourites are the negatives: it can only do worse than chance.
         assert low <= float(shown.out.split()[-1]) <= high
-
-
-def test_every_example_runs_as_it_is_printed(
-    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, irtoolkit: Callable[..., Any]
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    for line in (*retrieve.EXAMPLES, *command.EXAMPLES):
-        assert irtoolkit(*line.split()[1:]).status == 0, line
-    names = {line.split()[2] for line in command.EXAMPLES}
-    assert all(nway.read_nway(name) for name in names)
 
 
 def test_a_file_cut_at_the_end_of_a_line_is_refused(

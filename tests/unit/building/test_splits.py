@@ -30,13 +30,6 @@ def test_few_books(counts: dict[str, int], parts: dict[str, list[str]]) -> None:
     assert split_books(counts) == parts
 
 
-def test_books_that_are_wanted() -> None:
-    counts = {"a": 5, "b": 3, "c": 1, "d": 1}
-    assert split_books(counts, val=["a"], test=["b", "c"]) == {
-        "train": ["d"], "val": ["a"], "test": ["b", "c"],
-    }  # fmt: skip
-
-
 @pytest.mark.parametrize(
     ("val", "test", "said"),
     [(["x"], [], "no window quotes a book x"), (["a"], ["a"], "in val and in test")],

@@ -116,18 +116,6 @@ def test_a_table_of_another_package_does_not_replace_one_of_ours(
     assert "another package has a table with the name 'csfcube'" in caplog.text
 
 
-@pytest.mark.parametrize(
-    ("name", "near"),
-    [("csfcub", "csfcube"), ("QuoteR", "quoter, quoter-left"), ("relics", "relic")],
-)
-def test_an_unknown_table_names_the_near_ones(name: str, near: str) -> None:
-    with pytest.raises(InputError) as caught:
-        find_table(name)
-    assert caught.value.found == f"no experiment {name!r}"
-    assert f"did you mean {near}" in str(caught.value.remedy)
-    assert all(known in str(caught.value.remedy) for known in tables())
-
-
 def test_a_name_that_is_like_no_other_is_only_told_all() -> None:
     with pytest.raises(InputError) as caught:
         find_table("zzzz")

@@ -123,24 +123,6 @@ def test_the_list_explains_the_states_that_it_has(
         listing(toy, ["wrods"])
 
 
-@pytest.mark.parametrize("name", ["relic", "csfcube"])
-def test_data_that_are_not_here_are_said(
-    name: str, irtoolkit: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delenv("IRTOOLKIT_DATA", raising=False)
-    monkeypatch.setenv("IRTOOLKIT_CACHE", str(tmp_path))
-    title = {"relic": "RELiC", "csfcube": "CSFCube"}[name]
-    answer = irtoolkit("reproduce", name, "--list")
-    assert "  yes  " not in answer.out
-    assert "  no: data   random" in answer.out
-    assert f"no data: {title} is not on this machine" in answer.out
-    states = json.loads(irtoolkit("reproduce", name, "--list", "--format", "json").out)
-    assert {one["data"] for one in states} == {False}
-    missing = irtoolkit("reproduce", name, "--missing", "--systems", "random")
-    assert f"no data: {title} is not on this machine" in missing.err
-    assert missing.out == "Every row can run here, once the data are here.\n"
-
-
 def test_rows_that_no_retriever_runs_are_neither_run_nor_said_to_lack_something(
     toy: Table, tmp_path: Path
 ) -> None:

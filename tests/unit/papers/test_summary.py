@@ -134,23 +134,6 @@ def missing(group: str, reason: str, need: Any = "weights", status: Any = "missi
     return GroupResult(group, status, reason, need)
 
 
-def test_one_line_counts_the_rows_that_need_something() -> None:
-    rows = [
-        lacking("a", missing("all", "get a"), missing("method", "get a")),
-        lacking("b", missing("all", "get b"), missing("method", "get b")),
-        lacking("c", missing("all", "train", "training"), missing("method", "train", "training")),
-        lacking("d", missing("all", "none", "recipe", "unavailable")),
-    ]
-    [line] = closing_lines(result(*MEASURED, *rows))
-    assert line == (
-        "4 rows need weights (2), training (1) or a recipe (1):"
-        " see irtoolkit reproduce toy --missing"
-    )
-    assert closing_lines(result(*MEASURED)) == []
-    [line] = closing_lines(result(rows[2]))
-    assert line == "1 row needs training: see irtoolkit reproduce toy --missing"
-
-
 def test_published_rankings_lack_nothing() -> None:
     published = RowResult(
         Row("e", ranking="runs/"), (missing("all", "scored", None, "unavailable"),)
@@ -190,15 +173,6 @@ def test_missing_rows_are_listed_once_or_for_each_group() -> None:
         ["a", "method", "weights", "get a"],
         ["b", "method", "training", "train it"],
     ]
-
-
-def test_a_command_to_copy_is_not_broken() -> None:
-    text = f"{'word ' * 17}run `irtoolkit train a-model --set one=1 two=2`, and then go on"
-    lines = folded(text)
-    assert len(lines) > 1
-    assert all(len(line) <= 100 for line in lines)
-    assert any("`irtoolkit train a-model --set one=1 two=2`" in line for line in lines)
-    assert " ".join(" ".join(lines).split()) == text
 
 
 def test_the_most_telling_pair_is_the_best_and_the_baseline() -> None:

@@ -12,10 +12,9 @@ import irtoolkit as ir
 from irtoolkit.base.errors import InputError
 from irtoolkit.models.presets import aliases, presets
 from irtoolkit.papers.catalogue import find_table, tables
-from irtoolkit.papers.row_commands import ranked_id, row_commands
-from irtoolkit.papers.systems import find_in, model_of, of_row, row_id, with_weights
-from irtoolkit.ranking.systems import KNOWN_AS, TaskSettings, find_reranker, find_system
-from irtoolkit.retrievers import retrievers
+from irtoolkit.papers.row_commands import ranked_id
+from irtoolkit.papers.systems import model_of, of_row, row_id, with_weights
+from irtoolkit.ranking.systems import TaskSettings, find_reranker, find_system
 from tests import tiny
 from tests.conftest import Answer
 
@@ -40,11 +39,6 @@ def test_a_models_name_alone_is_the_model_on_any_data(name: str) -> None:
             assert found.retriever == plain.retriever
 
 
-def test_an_alias_is_no_other_name() -> None:
-    assert not aliases().keys() & {*presets(), *retrievers(), *KNOWN_AS}
-    assert find_system("Cross-Encoder", {}).settings()["model"] == "cross-encoder-MiniLM"
-
-
 @pytest.mark.parametrize("table", tables().values(), ids=lambda table: table.name)
 def test_a_row_is_named_with_its_table(table: Any) -> None:
     for row in table.rows:
@@ -59,35 +53,6 @@ def test_a_row_is_named_with_its_table(table: Any) -> None:
             expected = of_row(table, row, own, dataset)
             assert found.settings() == expected.settings()
             assert (found.name, found.training) == (row.system, expected.training)
-
-
-def test_a_row_and_the_model_of_its_name_differ() -> None:
-    row, model = find_system("plotretrieval:DPR", {}), find_system("DPR", {}, "plotretrieval/test")
-    assert (row.settings()["model"], row.task.doc) == ("DPR-MSMARCO", "sentences")
-    assert (model.settings()["model"], model.task.doc) == ("DPR", "default")
-    both = find_system("plotretrieval:Cross-Encoder", {})
-    assert both.first is not None
-    assert (both.first.name, both.first.task.doc) == ("Contriever", "sentences")
-    assert find_reranker("plotretrieval:Cross-Encoder", {}).first is None
-
-
-@pytest.mark.parametrize(
-    ("name", "message"),
-    [
-        ("csfcube:Contriever", "no row 'Contriever' in csfcube"),
-        ("nosuch:DPR", "no system 'nosuch:DPR'"),
-        ("BM25", "name it with its table: .*quoter:BM25"),
-        ("MiniLM", "did you mean all-MiniLM-L6-v2.* name it with its table: .*quoter:MiniLM"),
-    ],
-)
-def test_a_name_that_is_no_row_is_refused(name: str, message: str) -> None:
-    with pytest.raises(InputError, match=message):
-        find_system(name, {})
-
-
-def test_a_row_that_no_model_has_the_name_of_needs_no_table() -> None:
-    assert find_system("fabs_bm25", {}) == find_system("csfcube:fabs_bm25", {})
-    assert find_system("BM25", {}, "quoter/en/test") == find_system("quoter:BM25", {})
 
 
 @pytest.mark.parametrize("name", ["ColBERTv2", "Contriever", "Cross-Encoder", "SPECTER"])
@@ -144,17 +109,6 @@ def test_a_row_that_does_not_fit_the_data_is_named(
     assert command[1] == "docs.jsonl" or "fields are context, left" in answer.err
 
 
-def test_other_weights_go_to_every_row_of_a_model() -> None:
-    table = with_weights(find_table("plotretrieval"), {"Contriever": "./c", "docT5query": "./t5"})
-    for name in ("Contriever", "ChatGPT+Contriever", "docT5query"):
-        folder = "./t5" if name == "docT5query" else "./c"
-        assert find_in(table, name, "plotretrieval/test").settings()["weights"] == folder
-    first = find_in(table, "Cross-Encoder", "plotretrieval/test").first
-    assert first is not None
-    assert first.settings()["weights"] == "./c"
-    assert find_in(table, "ANCE", "plotretrieval/test").settings()["weights"] is None
-
-
 def test_a_trained_row_keeps_the_model_that_is_trained() -> None:
     table = find_table("csfcube")
     other = with_weights(table, {"SPECTER": "./specter"})
@@ -166,12 +120,6 @@ def test_a_trained_row_keeps_the_model_that_is_trained() -> None:
 def test_weights_of_a_model_that_no_row_has_are_refused() -> None:
     with pytest.raises(InputError, match=r"no row of csfcube has the model DPR .*SPECTER"):
         with_weights(find_table("csfcube"), {"DPR": "./dpr"})
-
-
-def test_a_commands_row_has_its_weights() -> None:
-    table = with_weights(find_table("csfcube"), {"SPECTER": "./my specter"})
-    found = row_commands(table, table.find_row("SPECTER"), "all")
-    assert '--weights "SPECTER=./my specter"' in found.retrieve
 
 
 def test_reproduce_names_its_own_remedy_and_takes_it(

@@ -8,13 +8,10 @@ import pytest
 
 from irtoolkit.base.analysis import ANALYZERS, Analysis, AnalyzerName
 from irtoolkit.base.errors import InputError
-from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.ranking.systems import find_system
 from irtoolkit.retrievers import create_retriever
 from irtoolkit.retrievers.lexical import BM25
-from irtoolkit.retrievers.task import load_task
 from irtoolkit.retrievers.tfidf import TFIDF
-from tests.datasets import Docs, register_parts, scores_of
 
 
 @pytest.mark.parametrize(
@@ -34,12 +31,6 @@ def test_the_language_of_the_documents_decides(lang: str | None, name: AnalyzerN
     assert BM25(analyzer="words").analysis(lang) == ANALYZERS["words"]
 
 
-@pytest.mark.parametrize("name", ANALYZERS)
-def test_an_analyzer_is_a_name_for_its_parts(name: AnalyzerName) -> None:
-    parts = create_retriever("bm25", ANALYZERS[name]._asdict())
-    assert parts.on("en") == parts.on("zh") == BM25(analyzer=name)
-
-
 def test_a_part_replaces_that_of_the_analyzer() -> None:
     made = create_retriever("tfidf", {"stop": "none"})
     assert isinstance(made, TFIDF)
@@ -49,27 +40,6 @@ def test_a_part_replaces_that_of_the_analyzer() -> None:
     assert made.on("en").on("zh") == made.on("en")
     with pytest.raises(InputError, match="analyzer=english"):
         create_retriever("tfidf", {"analyzer": "english"})
-
-
-@pytest.mark.parametrize(
-    ("dataset", "name"),
-    [
-        ("csfcube/sample", "lucene-en"),
-        ("quoter/sample/zh/test", "cjk"),
-        ("quoter/sample/lzh/test", "cjk"),
-    ],
-)
-def test_scores_are_those_of_the_datasets_analyzer(dataset: str, name: AnalyzerName) -> None:
-    task = load_task(dataset)
-    expected = scores_of(task, BM25(analyzer=name))
-    assert scores_of(task, BM25()) == expected
-    assert scores_of(task, BM25(analyzer="words")) != expected
-    shown = find_system("bm25", {}).on(Dataset.load(dataset).lang).changed()
-    assert shown == {"analyzer": name}
-
-
-def test_datasets_that_do_not_say_their_language_are_taken_for_english() -> None:
-    assert Dataset.load(register_parts(Docs({"a": "one"}))).lang is None
 
 
 @pytest.mark.parametrize("settings", [{}, {"k1": "1.2"}, {"analyzer": "words"}])

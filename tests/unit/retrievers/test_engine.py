@@ -17,7 +17,6 @@ from irtoolkit.base.ids import Ints, id_array
 from irtoolkit.retrievers import create_retriever, engine, retrievers
 from irtoolkit.retrievers.base import Retriever, ScoreMatrix, Scorer
 from irtoolkit.retrievers.engine import rank, rank_and_locate
-from irtoolkit.retrievers.settings import parse_settings
 from irtoolkit.retrievers.task import QueryGroup, Task
 from irtoolkit.runs import Run
 from irtoolkit.runs.order import Ties, separate
@@ -134,25 +133,7 @@ def test_blocks_change_nothing(cells: int, monkeypatch: pytest.MonkeyPatch) -> N
     assert sorted(asked) == sorted((q, g.docs.tolist()) for g in groups for q in g.queries.tolist())
 
 
-def test_queries_that_share_candidates_are_scored_together() -> None:
-    task = Task(
-        "x", id_array(["q", "r"]), id_array(["a"]), (QueryGroup(np.array([0, 1]), np.array([0])),)
-    )
-    table = Table(np.ones((2, 1)), [])
-    rank(task, table, progress=False)
-    assert table.blocks == [([0, 1], [0])]
-
-
 # -- what cannot be ranked --------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
-def test_a_score_that_is_not_finite_is_refused(value: float) -> None:
-    scores = np.zeros((2, 3))
-    scores[1, 2] = value
-    ranked = Case(("a", "b", "c"), ((0, 1, 2), (1, 2, 0)), scores)
-    with pytest.raises(InputError, match=f"document c for query q1 is {value}"):
-        ranked.rank(depth=1)
 
 
 @pytest.mark.parametrize("value", [1e39, -1e39])
@@ -173,15 +154,6 @@ def test_a_dataset_without_candidates_is_refused(pools: tuple[tuple[int, ...], .
     ranked = Case(("a",), pools, np.zeros((len(pools), 1)))
     with pytest.raises(InputError, match="some/dataset has no candidates"):
         ranked.rank()
-
-
-@TIES
-@pytest.mark.parametrize("depth", [None, 1, 5])
-def test_a_query_without_candidates_is_ranked_beside_others(ties: Ties, depth: int | None) -> None:
-    ranked = Case(("a", "b"), ((), (0, 1), ()), np.array([[0, 0], [1, 2], [0, 0]]) * 1.0)
-    run = ranked.rank(ties=ties, depth=depth)
-    assert list(run.query_ids) == ["q0", "q1", "q2"]
-    assert [order(run, query) for query in range(3)] == [[], ["b", "a"][:depth], []]
 
 
 # -- tags -------------------------------------------------------------------------------------
@@ -215,20 +187,12 @@ class Demanding(Retriever):
     ("key", "value", "expected"),
     [
         ("whole", "3.5", "a whole number"),
-        ("whole", "three", "a whole number"),
         ("whole", "", "a whole number"),
-        ("whole", "none", "a whole number"),
         ("whole", 3.7, "a whole number"),
-        ("whole", [3], "a whole number"),
         ("part", "half", "a number"),
-        ("part", "0,5", "a number"),
-        ("part", [0.5], "a number"),
         ("flag", "yes", "true or false"),
-        ("flag", "1", "true or false"),
         ("flag", "", "true or false"),
-        ("kind", "three", "one or two"),
         ("kind", "One", "one or two"),
-        ("maybe", "x", "a whole number"),
         ("perhaps", "x", "a number"),
     ],
 )
@@ -267,17 +231,3 @@ def test_finding_retrievers_loads_no_neural_library() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
-
-
-def test_a_setting_of_few_numbers_may_be_text() -> None:
-    @dataclass(frozen=True)
-    class Few:
-        sides: Literal[1, 2] = 1
-
-    for given in (2, "2"):
-        (made,) = parse_settings(Few, {"sides": given}, "it").values()
-        assert type(made) is int
-        assert made == 2
-    for given in ("3", "2.0", "02", True, 2.0):
-        with pytest.raises(InputError, match="is not 1 or 2"):
-            parse_settings(Few, {"sides": given}, "it")

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import log
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import pytest
 
@@ -13,8 +12,6 @@ import irtoolkit as ir
 from irtoolkit.base.errors import InputError
 from irtoolkit.retrievers._feedback import FeedbackDocument
 from irtoolkit.retrievers.feedback import RM3, RM3QueryLikelihood, Rocchio
-from irtoolkit.retrievers.lexical import BM25
-from irtoolkit.retrievers.postings_index import PostingsIndex
 from irtoolkit.retrievers.registry import create_retriever
 from irtoolkit.retrievers.task import load_task
 from tests.datasets import register, scores_of
@@ -71,16 +68,6 @@ def test_rocchio_by_hand() -> None:
     }
 
 
-@pytest.mark.parametrize("name", ["rm3", "rm3-ql", "rocchio"])
-def test_a_document_without_a_word_of_the_query_is_found(name: str) -> None:
-    # Equally long, so that query likelihood does not tell them apart by their length.
-    docs = SEA | {"d5": "meadow sheep grass cloud"}
-    plain = {"rm3-ql": "ql"}.get(name, "bm25")
-    first, second = (found("whale", create_retriever(one, {}), docs) for one in (plain, name))
-    assert first["d3"] == pytest.approx(first["d5"])
-    assert second["d3"] > second["d5"] + 1e-5
-
-
 def test_feedback_is_from_the_candidates_of_the_query() -> None:
     pools = {"q": ["d1", "d4", "d5"], "other": ["d2", "d3"]}
     task = load_task(register(SEA, {"q": "whale", "other": "whale"}, pools=pools))
@@ -104,16 +91,6 @@ def test_documents_that_do_not_match_give_no_feedback(
     index = ir.index(docs, name, tmp_path / "index" if kept else None, max_df=1.0, progress=False)
     hits = {hit.doc_id for hit in index.search("whale")}
     assert hits == {"a", "b", "h"}
-
-
-def test_terms_that_are_in_many_documents_are_not_taken() -> None:
-    docs = {f"d{n}": f"thing{n} often {'whale' if n < 3 else 'meadow'}" for n in range(40)}
-    asked = register(docs, {"q": "whale"})
-    scores = scores_of(asked, RM3(fb_docs=3, max_df=0.9))["q"]
-    assert scores["d9"] == 0
-    assert scores_of(asked, RM3(fb_docs=3, max_df=1.0))["q"]["d9"] > 0
-    # In a small collection a term is taken that is in no more documents than give feedback.
-    assert scores_of(asked, RM3(fb_docs=40, max_df=0.0))["q"]["d9"] > 0
 
 
 @pytest.mark.parametrize(
@@ -141,14 +118,6 @@ def test_the_form_of_terms(chosen: Any, taken: str) -> None:
         assert {name for name in docs if scores[name] > 0} == {"d1", "d2", "d3", "d4"}
 
 
-def test_ties_at_the_cut_are_by_id() -> None:
-    docs = {f"d{n}": f"whale own{n}" for n in range(5)} | {f"e{n}": f"own{n}" for n in range(5)}
-    scores = found("whale", RM3(fb_docs=2), docs)
-    assert {name for name, score in scores.items() if name < "e" or score > 0} == {
-        *(f"d{n}" for n in range(5)), "e4", "e3",
-    }  # fmt: skip
-
-
 @pytest.mark.parametrize(
     ("name", "settings"),
     [
@@ -162,22 +131,6 @@ def test_ties_at_the_cut_are_by_id() -> None:
 def test_settings_out_of_range_are_refused(name: str, settings: dict[str, Any]) -> None:
     with pytest.raises(InputError, match=next(iter(settings))):
         create_retriever(name, settings)
-
-
-def test_a_class_that_expands_otherwise_searches_the_same_index_its_own_way() -> None:
-    @dataclass(frozen=True)
-    class Doubled(RM3):
-        name: ClassVar[str] = "doubled"
-
-        def expand(self, query: Any, ranking: Any) -> Any:
-            return {term: 2 * weight for term, weight in query.items()}
-
-    kept = Doubled().index_format()
-    assert kept is not None
-    assert kept.settings == PostingsIndex(RM3()).settings
-    assert found("whale", Doubled()) == pytest.approx(
-        {name: 2 * score for name, score in found("whale", BM25()).items()}
-    )
 
 
 def test_indexes_are_those_of_the_first_search(tmp_path: Path) -> None:

@@ -34,27 +34,8 @@ def test_texts_are_read_once_and_not_before_a_hit_is_looked_at() -> None:
     assert read.done == [("b", "a", "c")]
 
 
-def test_chosen_hits_are_ranked_anew_and_read_alone() -> None:
-    read = Reads()
-    found = SearchResult("whale", ["b", "a", "c"], [3.0, 2.0, 1.0], read).chosen([0, 2])
-    assert list(found) == [Hit(1, "b", 3.0, *TEXTS["b"]), Hit(2, "c", 1.0, *TEXTS["c"])]
-    assert read.done == [("b", "c")]
-
-
 def test_a_result_is_sent_with_its_texts_and_without_the_index() -> None:
     found = ir.index(["a whale", "whales at sea", "ships"], progress=False).search("whale sea")
     again = pickle.loads(pickle.dumps(found))
     assert list(again) == list(found)
     assert (again.query, again.why_none, repr(again)) == (found.query, "", repr(found))
-
-
-def test_a_query_alone_finds_what_it_finds_among_others() -> None:
-    texts = [f"whale {'sea ' * (n % 7)}{'ship ' * (n % 3)}w{n % 11}" for n in range(90)]
-    index = ir.index(texts, progress=False)
-    queries = {"a": "whale sea", "b": "ship w3 w3", "c": "unheard", "d": "w1 w2 sea ship"}
-    run = index.search_many(queries, k=12)
-    for query_id, text in queries.items():
-        found = index.search(text, k=12)
-        assert [tuple(hit)[:3] for hit in found] == [
-            (rank, row.doc_id, row.score) for rank, row in enumerate(run.ranking(query_id), 1)
-        ]

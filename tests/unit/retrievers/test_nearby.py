@@ -65,16 +65,6 @@ def test_a_score_adds_what_matches_nearby(
         assert found[query] == pytest.approx(wanted, rel=1e-9, abs=1e-9)
 
 
-def test_passages_that_overlap_are_of_other_texts_or_far_off_count_nothing() -> None:
-    places = [("a", 0), ("a", 1), ("a", 2), ("b", 2), ("a", 500)]
-    words = [WORDS[:8], WORDS[2:10], WORDS[8:16], WORDS[16:], WORDS[16:]]
-    near = nearness(places, words, span=2.0).toarray()
-    assert near.tolist() == near.T.tolist()
-    assert near[0].tolist() == pytest.approx([0, 0, math.exp(-1), 0, 0])
-    assert near[1].tolist() == pytest.approx([0, 0, math.exp(-0.5), 0, 0])
-    assert not near[3:].any()
-
-
 def test_sentences_count_less_the_further_they_are_from_the_mask() -> None:
     docs = {"w-1": "ash", "w-9": "elm", "w-20": "oak"}
     query = MaskedQuery("q", f"An ash. An elm. {MASK} An oak.")

@@ -13,7 +13,7 @@ import pytest
 
 from irtoolkit.base import plugins
 from irtoolkit.base.errors import InputError
-from irtoolkit.retrievers import create_retriever, registry, retrievers
+from irtoolkit.retrievers import create_retriever, retrievers
 from irtoolkit.retrievers.random import Random
 
 CODE = """
@@ -56,18 +56,6 @@ def _forget() -> Iterator[None]:
     plugins.of_group.cache_clear()
 
 
-def test_every_retriever_is_found_by_its_name() -> None:
-    known = retrievers()
-    names = list(known)
-    assert len(names) == len(set(names)) == len(known)
-    assert {"bm25", "ql", "tfidf", "crm", "dense", "lucene", "random", "generated-query"} <= set(
-        names
-    )
-    for name in names:
-        assert name in known
-        assert known[name].name == name
-
-
 def test_looking_one_up_imports_its_module_only() -> None:
     code = (
         "import json, sys; from irtoolkit.retrievers import retrievers;"
@@ -85,20 +73,6 @@ def test_looking_one_up_imports_its_module_only() -> None:
     assert not {"torch", "pandas", "sklearn", "nltk", "numba"} & set(loaded)
 
 
-def test_a_retriever_whose_source_is_not_installed_is_found(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(registry, "_source", lambda finder, name: None)
-    registry._sources.cache_clear()
-    registry._own.cache_clear()
-    try:
-        assert retrievers()["random"] is Random
-        assert "nothing" not in retrievers()
-    finally:
-        registry._sources.cache_clear()
-        registry._own.cache_clear()
-
-
 def test_a_plugin_is_a_retriever(install: Install) -> None:
     install("shiny=Shiny", CODE)
     assert "shiny" in retrievers()
@@ -106,12 +80,6 @@ def test_a_plugin_is_a_retriever(install: Install) -> None:
     made = create_retriever("shiny", {"shine": "5"})
     assert made.settings() == {"seed": 0, "shine": 5}
     assert "shiny" in list(retrievers())
-
-
-def test_a_plugin_does_not_replace_ours(install: Install) -> None:
-    install("random=Shiny", CODE)
-    assert retrievers()["random"] is Random
-    assert list(retrievers()).count("random") == 1
 
 
 @pytest.mark.parametrize(

@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any, NamedTuple
 
-import ir_measures
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from ir_datasets.formats import (
     BaseQrels,
     BaseScoredDocs,
@@ -19,11 +15,10 @@ from ir_datasets.formats import (
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import Segments
-from irtoolkit.datasets.benchmark import DEFAULT_MEASURES
 from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.retrievers.task import Task, load_task
 from irtoolkit.retrievers.texts import view
-from tests.datasets import Candidates, Docs, Grades, Queries
+from tests.datasets import Candidates, Docs, Queries
 from tests.datasets import register_parts as register
 
 
@@ -103,13 +98,9 @@ def cause(dataset_id: str, **options: Any) -> str:
     ("name", "expected"),
     [
         ("default", ("the default of one",)),
-        ("title", ("one",)),
         ("sentences", ("a b", "c")),
         ("abstract", ("a b c",)),
-        ("title+sentences", ("one", "a b", "c")),
         ("sentences+title", ("a b", "c", "one")),
-        ("title+abstract", ("one", "a b c")),
-        ("title+title", ("one", "one")),
         ("doc_id", ("d1",)),
     ],
 )
@@ -127,26 +118,9 @@ def test_an_unknown_field_is_named_beside_those_there_are(name: str) -> None:
         assert field in str(caught.value.remedy)
 
 
-@pytest.mark.parametrize("name", ["year", "age", "default_text", "count", "title+year"])
-def test_a_field_that_holds_no_text_is_refused(name: str) -> None:
-    with pytest.raises(InputError, match="no text field"):
-        view(PAPERS[0], name)
-
-
 def test_strings_and_others_mixed_are_no_text() -> None:
     with pytest.raises(InputError, match="no text field 'sentences'"):
         view(PAPERS[0]._replace(sentences=("x", 3)), "sentences")
-
-
-def test_texts_follow_the_ids_whatever_the_stores_order() -> None:
-    rows = [("q1", "d2"), ("q1", "d1"), ("q2", "d3")]
-    task = load_task(
-        register(Docs(PAPERS), Queries(QUERIES), Candidates(rows)), query="text", doc="title"
-    )
-    assert task.queries == [("second",), ("first",)]
-    titles = dict(zip(task.doc_ids, task.docs, strict=True))
-    assert titles == {"d1": ("one",), "d2": ("two",), "d3": ("three",)}
-    assert (task.query_view, task.doc_view) == ("text", "title")
 
 
 def test_the_corpus_is_every_document_candidate_or_not() -> None:
@@ -169,28 +143,6 @@ def test_pools_of_queries_that_are_not_asked_are_left_out() -> None:
     assert list(task.doc_ids) == ["d1"]
 
 
-def test_without_pools_every_query_ranks_the_corpus() -> None:
-    task = load_task(register(Docs(PAPERS), Queries(QUERIES)))
-    assert len(task.groups) == 1
-    assert pools_of(task) == {query: ["d1", "d3", "d2"] for query in ("q1", "q2")}
-
-
-@given(
-    st.lists(
-        st.lists(st.sampled_from([f"d{i}" for i in range(5)]), unique=True), min_size=1, max_size=8
-    )
-)
-def test_groups_say_who_competes_with_whom(lists: list[list[str]]) -> None:
-    pools = {f"q{i}": docs for i, docs in enumerate(lists)}
-    rows = [(query, doc) for query, docs in pools.items() for doc in docs]
-    docs = [Paper(f"d{i}", "") for i in range(5)]
-    queries = Queries([GenericQuery(name, "") for name in pools])
-    task = load_task(register(Docs(docs), queries, Candidates(rows)))
-    assert pools_of(task) == pools
-    assert len(task.groups) == len(set(map(tuple, lists)))
-    assert set(task.doc_ids) == {doc for _, doc in rows}
-
-
 @pytest.mark.parametrize("own", ["keep", "drop"])
 def test_candidates_told_by_groups(own: Any) -> None:
     queries = Queries(
@@ -202,15 +154,6 @@ def test_candidates_told_by_groups(own: Any) -> None:
     dropped = {"a": ["d3"], "b": [], "c": ["d1"]}
     assert pools_of(task) == (kept if own == "keep" else dropped)
     assert len(task.groups) == (2 if own == "keep" else 3)
-
-
-def test_a_candidate_without_text_is_named() -> None:
-    dataset_id = register(
-        Docs(PAPERS), Queries(QUERIES), Candidates([("q1", "d1"), ("q1", "ghost")])
-    )
-    task = load_task(dataset_id)
-    with pytest.raises(InputError, match=f"candidate ghost has no text in {dataset_id}"):
-        list(task.docs)
 
 
 def test_a_task_with_some_of_its_queries() -> None:
@@ -276,15 +219,6 @@ def test_a_dataset_whose_queries_or_documents_are_none(
     assert lacking in cause(register(Docs(docs), Queries(queries)))
 
 
-@pytest.mark.parametrize("side", ["query", "doc"])
-def test_an_unknown_view_is_refused_at_once(side: str) -> None:
-    assert "no text field 'nonsense'" in cause("csfcube/sample", **{side: "nonsense"})
-
-
-def test_an_unknown_dataset_is_refused() -> None:
-    assert "no dataset 'csfcube/smaple'" in cause("csfcube/smaple")
-
-
 @pytest.mark.parametrize("pools", [False, True])
 def test_a_query_id_that_stands_twice_is_refused(pools: bool) -> None:
     """Else the third query would silently be ranked under the name of the second."""
@@ -294,42 +228,6 @@ def test_a_query_id_that_stands_twice_is_refused(pools: bool) -> None:
 
 
 # -- datasets ---------------------------------------------------------------------------------
-
-
-def test_an_id_near_to_none_brings_the_command_that_lists_ours() -> None:
-    with pytest.raises(InputError, match="irtoolkit datasets"):
-        Dataset.load("§§§§§§§§")
-
-
-def test_foreign_datasets_have_the_usual_protocol() -> None:
-    dataset = Dataset.load(register(Docs(PAPERS), Queries(QUERIES)))
-    assert dataset.about is None
-    found = dataset.protocol
-    assert found.measures == DEFAULT_MEASURES
-    assert found.folds == ()
-    for name in found.measures:
-        assert str(ir_measures.parse_measure(name)) == name
-
-
-def test_judgments_of_a_foreign_id() -> None:
-    dataset = Dataset.of(register(Grades([("q", "d", 2), ("q", "e", -1)])))
-    assert dataset.qrels.as_dict() == {"q": {"d": 2, "e": -1}}
-    assert not dataset.in_memory
-
-
-def test_judgments_of_a_file(tmp_path: Path) -> None:
-    path = tmp_path / "csfcube"
-    path.write_text("q1 0 d1 1\nq1 0 d2 0\nq2 0 d1 3\n")
-    dataset = Dataset.of(str(path))
-    qrels = dataset.qrels
-    assert qrels.as_dict() == {"q1": {"d1": 1, "d2": 0}, "q2": {"d1": 3}}
-    assert dataset.in_memory
-
-
-def test_judgments_of_a_dataset_that_has_none() -> None:
-    dataset_id = register(Docs(PAPERS), Queries(QUERIES))
-    with pytest.raises(InputError, match=f"dataset {dataset_id} has no qrels"):
-        _ = Dataset.of(dataset_id).qrels
 
 
 def test_queries_are_known_through_parents_of_the_same_collection() -> None:

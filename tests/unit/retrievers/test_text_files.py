@@ -126,13 +126,6 @@ def test_statistics_are_those_of_an_index_of_the_same_texts(tmp_path: Path) -> N
     assert from_file.statistics(terms).found.tolist() == [0, *expected.counts.tolist()]
 
 
-def test_a_term_of_no_text_of_the_file_weighs_nothing(tmp_path: Path) -> None:
-    path = put(tmp_path / "texts.txt", "cat\n")
-    dataset_id = register({"d1": "a dog", "d2": "a dog and a cat"}, {"q": "cat dog"})
-    found = scores_of(dataset_id, TFIDF(statistics=str(path)))
-    assert found["q"] == {"d1": 0.0, "d2": pytest.approx(1.0)}
-
-
 @pytest.mark.parametrize("retriever", [TFIDF, Word2Vec])
 def test_a_file_that_is_not_there_is_named(tmp_path: Path, retriever: Any) -> None:
     made = retriever(statistics=str(tmp_path / "candidats"))

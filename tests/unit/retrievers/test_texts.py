@@ -47,12 +47,6 @@ def test_datasets_of_others_are_read_from_any_document_on() -> None:
         assert [text for _, texts in blocks for (text,) in texts] == list(DOCS.values())[2:]
 
 
-@pytest.mark.parametrize("name", ["relic/sample/val", "csfcube/sample"])
-def test_a_view_that_is_not_there_is_refused(name: str) -> None:
-    with pytest.raises(InputError, match="no text field 'colour'"):
-        next(text_batches(Dataset.load(name), "colour"))
-
-
 @pytest.mark.parametrize(("name", "shown"), COLLECTIONS)
 def test_texts_of_some_documents_are_those_of_their_records(name: str, shown: str) -> None:
     dataset = Dataset.load(name)

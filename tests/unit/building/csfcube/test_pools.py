@@ -51,17 +51,6 @@ def test_each_system_adds_a_block_of_new_documents(
         assert set(rankings[system][: rankings[system].index(drawn[-1])]) <= {*drawn, *before}
 
 
-def test_the_order_of_systems_is_drawn_for_each_paper() -> None:
-    rankings = {name: [f"{name}{n}" for n in range(9)] for name in "abcdef"}
-    orders = {
-        tuple(draw_pool(str(paper), rankings, [], depth=1, listed=0, seed=0)) for paper in range(9)
-    }
-    assert len(orders) > 5
-    again = draw_pool("4", rankings, [], depth=1, listed=0, seed=0)
-    assert tuple(again) in orders
-    assert tuple(draw_pool("4", rankings, [], depth=1, listed=0, seed=1)) != tuple(again)
-
-
 def test_interleaved() -> None:
     assert interleaved([["a", "b"], ["b", "c", "d"]]) == ["a", "b", "c", "d"]
     assert interleaved([["a", "b"], ["a", "b"]]) == ["a", "b"]

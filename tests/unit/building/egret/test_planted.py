@@ -56,15 +56,6 @@ def test_precision_and_recall(kind: str, tmp_path: Path) -> None:
     assert right > 0.95 * wanted.total()
 
 
-@pytest.mark.parametrize("form", explainer.FORMS)
-def test_every_form_is_found_in_books(form: str, tmp_path: Path) -> None:
-    build_egret(BOOKS, put(BOOKS, tmp_path), tmp_path / "mine")
-    here = set(found(tmp_path / "mine"))
-    wanted = [explainer.solid(t) for one in TEXTS for kind, t in one.planted if kind == form]
-    assert wanted
-    assert sum(text in here for text in wanted) >= 0.8 * len(wanted)
-
-
 @pytest.mark.parametrize("kind", [ANSWERS, NQ, BOOKS])
 def test_contexts_are_those_of_the_text(kind: str, tmp_path: Path) -> None:
     """What is before, in and after an example is the passage, where it has no more than 256 words."""
@@ -76,15 +67,3 @@ def test_contexts_are_those_of_the_text(kind: str, tmp_path: Path) -> None:
             whole = explainer.solid(unit["left"] + unit["text"] + unit["right"])
             assert any(whole in passage for passage in passages)
             assert max(len(unit[side].split()) for side in ("left", "right")) <= 256
-
-
-def test_a_split_has_its_books(tmp_path: Path) -> None:
-    build_egret(BOOKS, put(BOOKS, tmp_path), tmp_path / "mine")
-    books = {
-        split: {
-            json.loads(line)["source"]
-            for line in (tmp_path / "mine" / f"{split}.jsonl").read_text("utf-8").splitlines()
-        }
-        for split in ("train", "dev")
-    }
-    assert sorted(map(sorted, books.values())) == [["one"], ["two"]]

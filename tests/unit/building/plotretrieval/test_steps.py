@@ -27,7 +27,6 @@ from irtoolkit.building.plotretrieval.plots import (
     NOT,
     PLOT,
     Labelled,
-    Rule,
     Trained,
     names_of,
     read_labelled,
@@ -47,21 +46,6 @@ def test_names_are_capitals_within_sentences() -> None:
     assert names_of(BOOK[:4]) == set()  # too seldom
     # A word that is also there in small letters is no name.
     assert names_of(["It is, Lamp says, so."] * 5 + ["the lamp"]) == set()
-
-
-@pytest.mark.parametrize(
-    ("text", "share"),
-    [
-        ("Pip runs to the river.", 1.0),
-        ("She burns the letter.", 1.0),
-        ("I think Pip is cruel to him.", 0.6667),
-        ("This is so funny!", 0.0),
-        ("I can't understand this chapter", 0.0),
-        ("他在那里", 1.0),
-    ],
-)
-def test_the_rule(text: str, share: float) -> None:
-    assert Rule()([text], frozenset({"Pip"})) == [share]
 
 
 def test_a_classifier_learns_what_the_rule_cannot_see() -> None:
@@ -213,15 +197,3 @@ def test_one_comment_on_two_passages_is_one_query() -> None:
         (pairs[0].comment.id, "She goes.", [[3, 5], [9, 11]]),
         (pairs[1].comment.id, "He stays.", [[5, 7]]),
     ]
-
-
-def test_ids_depend_on_text_and_place_alone() -> None:
-    one = Comment("book", "She goes.", "a.jsonl", 3)
-    assert one.id == Comment("book", "She goes.", "elsewhere.jsonl", 77).id
-    others = [
-        Comment("other", "She goes.", "a.jsonl", 3),
-        Comment("book", "She went.", "a.jsonl", 3),
-        Comment("book", "She goes.", "a.jsonl", 3, near=4),
-    ]
-    assert one.id not in {other.id for other in others}
-    assert one.id[0] == "c"

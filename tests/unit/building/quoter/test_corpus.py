@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import tracemalloc
 from pathlib import Path
 
 import pytest
 
-from irtoolkit.building.quoter.corpus import FILL, look_at, pieces
+from irtoolkit.building.quoter.corpus import look_at, pieces
 from irtoolkit.building.quoter.finder import Patterns, Search
-from irtoolkit.building.quoter.letters import Letters, letters, unit_of
+from irtoolkit.building.quoter.letters import letters, unit_of
 from irtoolkit.building.quoter.quotes import Quote
 from irtoolkit.building.shelves import TextFile
 
@@ -82,22 +81,6 @@ def test_headers_and_footers_are_no_text(size: int, tmp_path: Path) -> None:
     assert found(tmp_path / "a.txt", size) == [first, first + body.rindex(QUOTE)]
 
 
-def test_memory_does_not_grow_with_a_text(tmp_path: Path) -> None:
-    def peak(count: int) -> int:
-        line = "As was said before, much was said of it. "
-        text = f"{QUOTE}. " + line * 50 + "\n"
-        (tmp_path / "a.txt").write_text(text * count, "utf-8")
-        tracemalloc.start()
-        assert len(found(tmp_path / "a.txt", 100_000)) == count
-        most = tracemalloc.get_traced_memory()[1]
-        tracemalloc.stop()
-        return most
-
-    Letters.of("The table is made once.")
-    peak(10)
-    assert peak(1600) < 1.3 * peak(400)
-
-
 def test_a_text_without_letters_is_read_in_pieces_too(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("* " * 200_000 + QUOTE, "utf-8")
     assert found(tmp_path / "a.txt", 1000) == [400_000]
@@ -116,10 +99,3 @@ def test_a_text_without_letters_is_read_in_pieces_too(tmp_path: Path) -> None:
 )
 def test_the_unit_is_that_of_the_script(text: str, unit: str) -> None:
     assert unit_of(text) == unit
-
-
-def test_letters_of_any_script() -> None:
-    assert letters("Stra\u00dfe, \ufb01n, \u0130, \uff21") == "strassefinia"
-    assert letters("कि") != letters("का")
-    assert letters("が") != letters("か")
-    assert FILL not in letters(f"a{FILL}b")

@@ -39,16 +39,6 @@ def test_a_paragraph_goes_on_after_a_page() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    "citation",
-    ["(p. 149)", "(149)", "(Hennelly 12-14)", "(ch. iv, p. 277)", "(see vol. ii, pp. 3-5)"],
-)
-def test_citations_are_removed(citation: str) -> None:
-    assert texts(f'They are "less clear-sighted" {citation} to it.') == [
-        'They are "less clear-sighted" to it.'
-    ]
-
-
 @pytest.mark.parametrize("aside", ["(and so she said)", "(1851)", "(I know)"])
 def test_what_is_no_citation_stays(aside: str) -> None:
     assert texts(f"The book {aside} is long.") == [f"The book {aside} is long."]

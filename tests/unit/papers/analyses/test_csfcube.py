@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import pytest
 
 from irtoolkit.base.errors import InputError
@@ -58,37 +56,6 @@ def test_agreement_is_the_median_over_queries(data: Dataset) -> None:
 def test_missing_ratings_can_be_left_out(data: Dataset) -> None:
     found = figures(CSFCubeAgreement(missing="drop"), data, "agreement")
     assert found["background", "before"][3] == pytest.approx((200 / 3 + 50) / 2)
-
-
-def test_a_query_whose_ratings_are_all_alike_has_no_correlation() -> None:
-    data = dataset([query("p", "method")], rows("p_method", (1, 1, 1, False), (1, 1, 1, False)))
-    rho, alpha, kappa, percent = figures(CSFCubeAgreement(), data, "agreement")["method", "before"]
-    assert all(map(math.isnan, (rho, alpha, kappa)))
-    assert percent == 100
-
-
-def test_grades_of_cited_papers(data: Dataset) -> None:
-    found = figures(CSFCubeCitations(), data, "grades")
-    assert found["background",] == (4, 2, 1, 1, 0, 75.0)
-    assert found["method",] == (2, 1, 0, 1, 0, 50.0)
-
-
-def test_candidates_are_counted_by_their_grades_in_two_facets(data: Dataset) -> None:
-    found = figures(CSFCubeFacets(), data, "grades")
-    # Grades in background 0, 2, 3, 1; in method 0, 0, 2, 0.
-    assert {names[1]: values for names, values in found.items()} == {
-        "0": (1, 0, 0, 0),
-        "1": (1, 0, 0, 0),
-        "2": (1, 0, 0, 0),
-        "3": (0, 0, 1, 0),
-    }
-
-
-def test_figures_of_a_paper_in_two_facets(data: Dataset) -> None:
-    best = {"d2": 4.0, "d1": 3.0, "d3": 2.0, "d0": 1.0}
-    run = Run.of({"p_background": best, "p_method": best, "r_background": best})
-    found = figures(CSFCubeQueries("P(rel=2)@2"), data, "background-method", {"mine": run})
-    assert found == {("On p",): (100.0, 50.0, -50.0)}
 
 
 def test_a_run_that_lacks_queries_is_refused(data: Dataset) -> None:

@@ -104,14 +104,6 @@ def test_the_papers_figures_are_marked(irtoolkit: Callable[..., Answer], tmp_pat
     assert {table["name"] for table in data["tables"]} == {"valid", "kinds", "units"}
 
 
-@pytest.mark.parametrize("mark", [",", ";", "\t"])
-def test_spreadsheets_may_write_other_marks(mark: str, tmp_path: Path) -> None:
-    rows = drawn(tmp_path / "sheet.tsv", queries=3)
-    done = put(tmp_path / "done.csv", filled(rows, ["yes real no", "no", "no"]), mark)
-    found = rows_of(analyse(EgretAnnotation(), [DEV], sheets=[done]), "valid")
-    assert found[DEV,] == (1, 3, pytest.approx(100 / 3))
-
-
 def test_words_of_an_anchor_are_those_of_the_text(tmp_path: Path) -> None:
     rows = filled(drawn(tmp_path / "sheet.tsv", queries=3), ["yes real no"] * 3)
     words = rows[0]["text"].split()

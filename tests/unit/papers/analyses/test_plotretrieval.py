@@ -12,7 +12,6 @@ import pytest
 from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.papers.analyses.analyse import analyse
 from irtoolkit.papers.analyses.plotretrieval_overlap import PlotOverlap
-from irtoolkit.papers.catalogue import find_table
 from tests.conftest import Answer
 from tests.datasets import register
 from tests.unit.papers.analyses.planted import rows_of
@@ -28,12 +27,6 @@ def test_overlap_is_that_of_the_query_with_its_relevant_documents() -> None:
     )
     found = rows_of(analyse(PlotOverlap("sklearn"), [name]), "overlap")
     assert found[name,] == pytest.approx((50.0, 50.0))
-
-
-def test_every_figure_of_the_papers_table_is_reported() -> None:
-    printed = PlotOverlap.reported["overlap"]
-    assert len(printed) == len(find_table("plotretrieval-overlap").rows)
-    assert printed["plotretrieval/test",][0] == 19.62
 
 
 def test_other_tokens_are_not_compared_with_the_papers() -> None:

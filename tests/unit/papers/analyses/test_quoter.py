@@ -16,7 +16,6 @@ from irtoolkit.papers.analyses.analyse import analyse
 from irtoolkit.papers.analyses.quoter_cases import QuoterCases
 from irtoolkit.papers.analyses.quoter_contexts import QuoterContexts
 from irtoolkit.papers.analyses.quoter_frequency import QuoterFrequency
-from irtoolkit.papers.analyses.quoter_suitability import measured
 from irtoolkit.runs import Run
 from tests.conftest import Answer
 from tests.unit.papers.analyses.planted import rows_of
@@ -75,14 +74,6 @@ def test_single_cases_show_the_quote_that_was_there(release: Path) -> None:
         analyse(QuoterCases(query="en-1"), [data], run)
     with pytest.raises(InputError, match="hits is 0"):
         analyse(QuoterCases(hits=0), [data], run)
-
-
-def test_the_first_right_document_is_the_relevant_one() -> None:
-    best = {"q1": ["a", "b", "c"], "q2": ["a", "b"], "q3": ["c"]}
-    right = {"q1": ["c", "b"], "q2": ["a"], "q3": []}
-    ndcg, first, found = measured(best, right)
-    assert ndcg == pytest.approx((1 / math.log2(3) + 1 + 0) / 3)
-    assert (first, found) == pytest.approx((1 / 3, 2 / 3))
 
 
 def test_people_say_what_suits(irtoolkit: Callable[..., Answer], tmp_path: Path) -> None:

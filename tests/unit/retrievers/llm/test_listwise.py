@@ -10,7 +10,7 @@ import pytest
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.retrievers.llm.listwise import Listwise
-from irtoolkit.retrievers.llm.permutation import AnsweredOrder, read_order, windows
+from irtoolkit.retrievers.llm.permutation import windows
 from irtoolkit.retrievers.task import load_task
 from tests.datasets import register
 from tests.llm_server import Stub
@@ -33,34 +33,6 @@ def retriever(stub: Stub) -> Listwise:
 
 
 # -- the permutation that an answer gives -----------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("text", "places", "reading"),
-    [
-        ("[2] > [1] > [3]", [1, 0, 2], "whole"),
-        ("[2]>[1]>[3]", [1, 0, 2], "whole"),
-        ("Here it is:\n[ 3 ] > [1] > [2].", [2, 0, 1], "whole"),
-        ("3 > 1 > 2", [2, 0, 1], "whole"),
-        ("3, 1, 2", [2, 0, 1], "whole"),
-        ("<think>[1] is best?</think>[3] > [1] > [2]", [2, 0, 1], "whole"),
-        ("[1] may be best</think>\n[3] > [1] > [2]", [2, 0, 1], "whole"),
-        ("[3] > [1]", [2, 0, 1], "repaired"),
-        ("[2]", [1, 0, 2], "repaired"),
-        ("[2] > [2] > [3] > [2] > [1]", [1, 2, 0], "repaired"),
-        ("[7] > [3] > [0] > [1] > [2]", [2, 0, 1], "repaired"),
-        ("[3] > [1] > [2] > [99999999999999]", [2, 0, 1], "repaired"),
-        ("", [0, 1, 2], "none"),
-        ("I cannot rank 3 passages.", [0, 1, 2], "none"),
-        ("passages 3 and 1", [0, 1, 2], "none"),
-        ("[4] > [5]", [0, 1, 2], "none"),
-        ("[a] > [b]", [0, 1, 2], "none"),
-        ("> , >", [0, 1, 2], "none"),
-        ("<think>[3] > [1] > [2] says", [0, 1, 2], "none"),
-    ],
-)
-def test_what_an_answer_says(text: str, places: list[int], reading: Any) -> None:
-    assert read_order(text, 3) == AnsweredOrder(places, reading)
 
 
 @pytest.mark.parametrize(
@@ -93,37 +65,6 @@ def test_an_oracle_brings_its_best_to_the_top(stub: Stub, retriever: Listwise, c
     # Windows of both queries are one round, and each was asked once.
     assert len(stub.prompts) == 2 * len(list(windows(count, 20, 10)))
     assert not asked_twice(stub.prompts)
-
-
-def test_rankings_are_those_of_the_algorithm(stub: Stub, retriever: Listwise) -> None:
-    """One window after another, written out for two queries of 9 documents."""
-    docs = texts_worth(9)
-    small = replace(retriever, window=4, step=2)
-    for query, order in ranking(first_stage(docs), small).items():
-        expected = sorted(docs)
-        for start, stop in ((5, 9), (3, 7), (1, 5), (0, 3)):
-            part = {doc: docs[doc] for doc in expected[start:stop]}
-            expected[start:stop] = best_order(part, query)
-        assert order == expected
-
-
-def test_what_a_prompt_has(stub: Stub, retriever: Listwise) -> None:
-    docs = {"a": "worth 1\nof  all", "b": "worth 2"}
-    ranking(first_stage(docs, ["q1"]), retriever)
-    [prompt] = stub.prompts
-    assert shown(prompt) == ["worth 1 of all", "worth 2"]
-    assert "Query: the most precious\n" in prompt
-    assert "all 2 numbers" in prompt
-    assert stub.bodies[0]["max_tokens"] == 256
-
-
-def test_the_order_is_the_first_stages_and_not_that_of_ids(stub: Stub, retriever: Listwise) -> None:
-    """Whatever an unreadable answer leaves is what was there before."""
-    docs = texts_worth(6)
-    stub.always = lambda h: h.write_out("no idea" if "cheapest" in h.prompt else "[6]")
-    found = ranking(first_stage(docs), retriever)
-    assert found["q2"] == sorted(docs)
-    assert found["q1"] == ["d005", "d000", "d001", "d002", "d003", "d004"]
 
 
 # -- bad answers ------------------------------------------------------------------------------
@@ -193,13 +134,8 @@ def test_candidates_without_an_order_are_refused(stub: Stub, retriever: Listwise
     ("change", "found"),
     [
         ({"window": 1}, "window=1 is not at least 2"),
-        ({"step": 20}, "step=20 is not between 1 and window - 1, 19"),
-        ({"step": 0}, "step=0"),
         ({"words": 0}, "words=0 is not at least 1"),
-        ({"prompt": "{query}"}, r"the prompt has no \{documents\}"),
         ({"prompt": "Order {count}: {documents}"}, "the same for every query"),
-        ({"prompt": "{title} {documents}"}, r"the prompt has \{title\}: .*no text field 'title'"),
-        ({"prompt": "{query} {documents} {"}, "cannot be read"),
         ({"llm": ""}, "no language model is named"),
     ],
 )
@@ -209,16 +145,6 @@ def test_settings_that_cannot_be(
     with pytest.raises(InputError, match=found):
         ranking(first_stage(texts_worth(5)), replace(retriever, **change))
     assert stub.bodies == []
-
-
-def test_a_prompt_of_ones_own(stub: Stub, retriever: Listwise) -> None:
-    own = "{{json}} {query_id} {query}:\n{documents}"
-    docs = texts_worth(3)
-    found = ranking(first_stage(docs), replace(retriever, prompt=own))
-    assert found == {query: best_order(docs, query) for query in QUERIES}
-    assert {prompt.partition(":")[0] for prompt in stub.prompts} == {
-        "{json} q1 the most precious", "{json} q2 the cheapest",
-    }  # fmt: skip
 
 
 @pytest.mark.parametrize(

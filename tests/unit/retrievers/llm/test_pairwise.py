@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import re
 from dataclasses import replace
-from itertools import permutations
 from typing import Any
 
 import pytest
@@ -13,8 +12,6 @@ import pytest
 from irtoolkit.base.errors import InputError
 from irtoolkit.models.llm.generator import FILTERED, Completion
 from irtoolkit.retrievers.llm.pairwise import Pairwise, read_choice
-from irtoolkit.retrievers.task import load_task
-from tests.datasets import register, scores_of
 from tests.llm_server import Handler, Stub
 from tests.ranked_by_llm import (
     QUERIES,
@@ -34,36 +31,6 @@ METHODS = ["sliding", "sorting", "allpair"]
 def retriever(stub: Stub) -> Pairwise:
     stub.always = oracle
     return Pairwise(llm="gpt-test", endpoint=stub.url)
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("Passage A", "A"),
-        ("B", "B"),
-        ("b.", "B"),
-        ("**Passage B**", "B"),
-        ("passage: [A]", "A"),
-        ("The passage B", "B"),
-        ("Document A", "A"),
-        ("A: it says so, as B does not", "A"),
-        ("B\nPassage A is about something else", "B"),
-        ("Passage A, not Passage B", "A"),
-        ("Passage A is more relevant than Passage B.", "A"),
-        ("I would say Passage B.", "B"),
-        ("<think>Passage A? Passage B!</think>Passage A", "A"),
-        ("A better one is Passage B", "B"),
-        ("", None),
-        ("Both are", None),
-        ("a thing of beauty", None),
-        ("Passage A and Passage B are alike", None),
-        ("Passage A is less relevant than Passage B", None),
-        ("Neither", None),
-        ("C", None),
-    ],
-)
-def test_what_an_answer_chooses(text: str, expected: str | None) -> None:
-    assert read_choice(Completion(text)) == expected
 
 
 def test_a_filtered_answer_chooses_nothing() -> None:
@@ -110,32 +77,6 @@ def test_prompts_that_each_method_takes(stub: Stub, retriever: Pairwise) -> None
     assert 16 * 2 <= counts["sorting"] <= 2 * (16 * 4 - 15)
 
 
-def test_scores_of_all_pairs_are_wins(stub: Stub, retriever: Pairwise) -> None:
-    docs = texts_worth(5)
-    pooled = load_task(register(docs, QUERIES, {query: list(docs) for query in QUERIES}))
-    scores = scores_of(pooled, replace(retriever, method="allpair"))
-    for query, row in scores.items():
-        assert [row[doc] for doc in best_order(docs, query)] == [4, 3, 2, 1, 0]
-
-
-def always_a(handler: Handler) -> None:
-    handler.write_out("Passage A")
-
-
-@pytest.mark.parametrize("method", METHODS)
-def test_a_model_that_prefers_a_place_changes_nothing(
-    stub: Stub, retriever: Pairwise, method: Any, caplog: pytest.LogCaptureFixture
-) -> None:
-    docs, stub.always = texts_worth(6), always_a
-    with caplog.at_level(logging.WARNING):
-        found = ranking(first_stage(docs), replace(retriever, method=method))
-    assert found == {query: sorted(docs) for query in QUERIES}
-    [said] = caplog.messages
-    pairs = re.search(r"(\d+) of (\d+) comparisons answered otherwise when turned around", said)
-    assert pairs
-    assert pairs[1] == pairs[2]
-
-
 @pytest.mark.parametrize("method", METHODS)
 def test_documents_that_are_equal_keep_their_order(
     stub: Stub, retriever: Pairwise, method: Any
@@ -169,14 +110,6 @@ def test_answers_that_cannot_be_read_are_ties_and_counted(
     assert found["q1"] == expected
     assert re.search(r"\d of \d answers unreadable, which leaves the order as it was", caplog.text)
     assert "turned around" not in caplog.text
-
-
-def test_what_a_prompt_has(stub: Stub, retriever: Pairwise) -> None:
-    docs = {"d0": "worth 1 {a}", "d1": "worth 2"}
-    ranking(first_stage(docs, ["q1"]), replace(retriever, parallel=1))
-    for prompt, (a, b) in zip(sorted(stub.prompts), permutations(docs.values()), strict=True):
-        assert f"Query: the most precious\n\nPassage A: {a}\n\nPassage B: {b}\n" in prompt
-    assert {body["max_tokens"] for body in stub.bodies} == {16}
 
 
 @pytest.mark.parametrize(

@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 from irtoolkit.base.errors import InputError
-from irtoolkit.models.llm.generator import FILTERED, Completion
+from irtoolkit.models.llm.generator import FILTERED
 from irtoolkit.retrievers.llm.pointwise import Pointwise
 from irtoolkit.retrievers.task import load_task
 from tests.datasets import register, scores_of
 from tests.llm_server import Handler, Reply, Stub
-from tests.ranked_by_llm import QUERIES, best_order, first_stage, ranking, texts_worth, worth
+from tests.ranked_by_llm import first_stage, ranking, texts_worth, worth
 
 
 def logprobs(**tokens: float) -> dict[str, Any]:
@@ -37,14 +37,6 @@ def sure(handler: Handler) -> None:
 def retriever(stub: Stub) -> Pointwise:
     stub.always = sure
     return Pointwise(llm="gpt-test", endpoint=stub.url)
-
-
-def test_an_oracle_makes_it_a_sort(stub: Stub, retriever: Pointwise) -> None:
-    docs = texts_worth(60)
-    found = ranking(first_stage(docs), retriever)
-    assert found == {query: best_order(docs, query) for query in QUERIES}
-    assert len(stub.bodies) == 120
-    assert all(body["logprobs"] is True and body["top_logprobs"] == 20 for body in stub.bodies)
 
 
 def test_scores_are_log_odds(retriever: Pointwise) -> None:
@@ -87,19 +79,6 @@ def test_grades_rank_and_equal_ones_keep_their_order(stub: Stub, retriever: Poin
     # Without a first stage the grades themselves are the scores.
     pooled = load_task(register(docs, {"q1": "x"}, {"q1": list(docs)}))
     assert list(scores_of(pooled, how)["q1"].values()) == [1, 4, 0, 4, 1, 3, 4]
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("3", 3.0), ("**3**", 3.0), ("3/4", 3.0), ("3 out of 4", 3.0), ("Grade: 2.5", 2.5),
-        ("I give it a 4.", 4.0), ("0", 0.0), ("score 1: it is about 3 things", 1.0),
-        ("5", None), ("", None), ("-1", None), ("four", None), ("of 4 points, 2", None),
-        ("<think>1 or 2</think>3", 3.0), ("2024", None), ("gpt4", None),
-    ],
-)  # fmt: skip
-def test_grades_that_models_write(text: str, expected: float | None) -> None:
-    assert Pointwise(answer="grade")._value(Completion(text)) == expected
 
 
 @pytest.mark.parametrize(

@@ -58,33 +58,6 @@ def books() -> Path:
     return Path(folder) / "relic_book_sentences_acl.json"
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        str.upper,
-        lambda text: f"<think>which one?</think>\n“{text}”",
-        lambda text: f"<answer>{text}</answer>",
-        lambda text: text.replace(",", "").replace(".", " --"),
-        lambda text: text[: len(text) * 2 // 3],
-        lambda text: text.replace("the", "teh", 1).replace("and", "&", 1),
-    ],
-)
-def test_a_quotation_is_found_though_it_is_written_otherwise(change: object, stub: Stub) -> None:
-    stub.always = reader({"1": change(ROWS["1"].answer)})  # type: ignore[operator]
-    run = ir.retrieve(SAMPLE, "llm-quotation", **settings(stub))
-    assert first(run)["1"] == golds()["1"]
-
-
-def test_passages_near_the_quotation_follow(stub: Stub) -> None:
-    stub.always = reader({})
-    run = ir.retrieve(SAMPLE, "llm-quotation", depth=None, **settings(stub))
-    row = ROWS["1"]
-    starts = [int(doc.partition(":")[2].partition("+")[0]) for doc in run.as_dict()["1"]]
-    distances = [abs(start - row.start) for start in starts]
-    assert distances[: 2 * row.length + 1] == sorted(distances[: 2 * row.length + 1])
-    assert max(distances[:20]) < max(distances[-20:])
-
-
 def test_an_unread_answer_keeps_the_first_stage(stub: Stub) -> None:
     stub.always = reader({"1": "...", "2": "<think>so long"})
     bm25 = ir.retrieve(SAMPLE, "bm25", depth=5)
