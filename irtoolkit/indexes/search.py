@@ -236,6 +236,9 @@ def weighed(shards: Any, queries: CountedQueries, weighting: Weighting) -> list[
 
 def valued(weighted: Sequence[WeightedQueries], hits: TopDocuments) -> TopDocuments:
     """Returns hits whose scores are whole numbers with the scores that these stand for."""
+    if len(weighted) == 1 and len(weighted[0]) == 1:
+        unit, everywhere = weighted[0].unit[0], weighted[0].everywhere[0]
+        return hits._replace(scores=hits.scores * unit + everywhere)
     units = np.concatenate([np.empty(0), *(queries.unit for queries in weighted)])
     more = np.concatenate([np.empty(0), *(queries.everywhere for queries in weighted)])
     if len(units) and (units == units[0]).all() and (more == more[0]).all():
