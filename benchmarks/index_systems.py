@@ -57,7 +57,10 @@ class System:
 
 
 class Irtoolkit(System):
-    """This package: a run with ids, as `search_many` gives it. Keeps texts."""
+    """This package: a run, as `search_many` gives it. Keeps texts.
+
+    The ids of the run are copied in the time that counts, and become strings when they are looked at.
+    """
 
     def load(self, threads: int) -> None:
         super().load(threads)
