@@ -7,7 +7,6 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -85,17 +84,3 @@ def test_a_shared_run_is_a_common_substring(one: str, other: str, length: int) -
     substrings = {one[a:b] for a in range(len(one)) for b in range(a + 1, len(one) + 1)}
     longest = max((len(s) for s in substrings if s in other), default=0)
     assert shares_run(one, other, length) == (longest >= length)
-
-
-@given(st.text(max_size=60))
-def test_words_are_where_they_are_said_to_be(text: str) -> None:
-    words = Words.of(text)
-    assert words.line == words.between(0, len(words))
-    for number in range(len(words)):
-        part = text[words.begins[number] : words.ends[number]]
-        assert Words.of(part).line == words.between(number, number + 1)
-
-
-@pytest.mark.parametrize("text", ["", "...", "one two three"])
-def test_short_texts_have_no_runs(text: str) -> None:
-    assert len(Words.of(text).grams()) == 0

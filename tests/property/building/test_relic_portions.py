@@ -21,7 +21,7 @@ from irtoolkit.building.relic.scans import Paragraph, Scan
 from irtoolkit.building.relic.shelf import ShelvedBook
 from irtoolkit.building.relic.windows import window
 from irtoolkit.datasets.editions.edges import edges_of, without
-from irtoolkit.datasets.encodings import check_encoding, encoding_of
+from irtoolkit.datasets.encodings import encoding_of
 from tests import critic
 from tests.conftest import ALL
 
@@ -36,14 +36,6 @@ LINES = st.sampled_from([
 
 def source(data: bytes, size: int) -> Source:
     return Source.of(lambda: BytesIO(data), size)
-
-
-@given(st.lists(LINES, max_size=60), st.integers(60, 900))
-def test_lines_are_those_of_the_whole_text(lines: list[str], size: int) -> None:
-    data = "\n".join(lines).encode()
-    whole, read = source(data, 1 << 20), source(data, size)
-    assert list(read.lines()) == list(whole.lines())
-    assert (read.edges, read.encoding) == (whole.edges, whole.encoding)
 
 
 @given(st.lists(LINES, max_size=60), st.integers(1, 50))
@@ -73,15 +65,6 @@ def test_the_encoding_does_not_depend_on_the_pieces(data: bytes, size: int) -> N
             return str(error)
 
     assert said(pieces) == said([data])
-
-
-@given(st.text("abc\n\u00e9\u4e00", max_size=30), st.integers(0, 30), st.integers(1, 8))
-def test_a_damaged_byte_is_found_wherever_pieces_end(text: str, at: int, size: int) -> None:
-    before, after = ("\u00e9" * 9 + text[:at]).encode(), text[at:].encode()
-    data = before + b"\xff" + after
-    with pytest.raises(InputError, match=f"byte 0xff at offset {len(before)}") as error:
-        check_encoding(lambda: iter([data[at : at + size] for at in range(0, len(data), size)]))
-    assert error.value.line == before.count(b"\n") + 1
 
 
 @pytest.fixture(scope="module")

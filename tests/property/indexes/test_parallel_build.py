@@ -15,13 +15,11 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.engines.engine import using
 from irtoolkit.indexes.parallel import cut, ranges
 from irtoolkit.indexes.writer import DocumentBlock
-from irtoolkit.models import encoder as encoding
 from irtoolkit.ranking import build_index
 from irtoolkit.ranking.systems import find_system
-from irtoolkit.retrievers import index_sources, neural
+from irtoolkit.retrievers import index_sources
 from irtoolkit.retrievers.stored_index import StoredIndex
 from tests.property.indexes.test_spread import DOCS, Sent, ranking
-from tests.tiny import save, save_colbert
 
 MEMORY = 1 << 30
 
@@ -65,63 +63,6 @@ def content(folder: Path) -> dict[str, bytes]:
         str(path.relative_to(folder)): path.read_bytes()
         for path in sorted(folder.rglob("*")) if path.is_file() and path.name != "lock"
     }  # fmt: skip
-
-
-@pytest.mark.parametrize("workers", [2, 3, 7])
-@pytest.mark.parametrize("system", ["bm25", "dense", "faiss"])
-def test_runs_are_those_of_a_local_build(
-    system: str, workers: int, tmp_path: Path, bert: str
-) -> None:
-    settings = {} if system == "bm25" else {"model": bert, "pooling": "cls"}
-    here = built(tmp_path / "here", system=system, **settings)
-    with using(Sent(workers)):
-        there = built(tmp_path / "there", system=system, **settings)
-        assert len(there.manifest.shards) == len(ranges(0, len(DOCS), workers, 10)) > 1
-        assert ranking(there, 50) == ranking(here, 50)
-    assert ranking(there, 50) == ranking(here, 50)
-    assert there.verify() > 10
-    assert ranking(there.merge(), 50) == ranking(here, 50)
-
-
-@pytest.mark.parametrize(("system", "more"), [("faiss", {"index": "hnsw"}), ("plaid", {})])
-def test_shards_that_decide_rankings_are_those_of_one_process(
-    system: str, more: dict[str, str], tmp_path: Path, bert: str, colbert: str
-) -> None:
-    model = {"model": colbert} if system == "plaid" else {"model": bert, "pooling": "cls"}
-    built(tmp_path / "here", system=system, **model, **more)
-    with using(Sent(3)):
-        built(tmp_path / "there", system=system, **model, **more)
-    assert content(tmp_path / "there") == content(tmp_path / "here")
-
-
-@pytest.fixture(scope="module")
-def colbert(tmp_path_factory: pytest.TempPathFactory) -> str:
-    return str(save_colbert(tmp_path_factory.mktemp("models") / "colbert"))
-
-
-@pytest.fixture(scope="module")
-def bert(tmp_path_factory: pytest.TempPathFactory) -> str:
-    return str(save(tmp_path_factory.mktemp("models") / "bert"))
-
-
-def test_vectors_are_those_of_a_local_build(
-    tmp_path: Path, bert: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """To the last bit, though workers begin elsewhere, and documents of several ranges are equal."""
-    monkeypatch.setattr(encoding, "SHARD", 8)
-
-    def made(name: str) -> tuple[bytes, list[str]]:
-        monkeypatch.setenv("IRTOOLKIT_CACHE", str(tmp_path / f"cache-{name}"))
-        neural.encoder_of.cache_clear()  # its store is that of the cache before
-        index = built(tmp_path / name, system="dense", model=bert, pooling="cls").merge()
-        (vectors,) = index.folder.rglob("vectors.npy")
-        store = sorted(path.name for path in (tmp_path / f"cache-{name}").rglob("*.arrow"))
-        return vectors.read_bytes(), store
-
-    expected = made("here")
-    with using(Sent(3)):
-        assert made("there") == expected
-    neural.encoder_of.cache_clear()
 
 
 @pytest.mark.parametrize("memory", [1, MEMORY])

@@ -25,7 +25,6 @@ from irtoolkit.ranking.systems import find_system
 from irtoolkit.retrievers import index_sources
 from irtoolkit.retrievers.stored_index import StoredIndex
 from irtoolkit.runs.order import TopDocuments
-from tests.conftest import ALL
 from tests.tiny import WORDS, save, save_colbert
 
 WORD = WORDS[:40]
@@ -46,23 +45,6 @@ QUERIES = {f"q{n}": (" ".join(random.Random(99 + n).choices(WORD, k=1 + n % 4)),
 QUERIES["common"] = (f"{WORD[-1]} {WORD[-2]}",)
 QUERIES["nothing"] = ("unheard",)
 RELEVANT = {query: [*random.Random(query).sample(sorted(DOCS), 4), "no"] for query in QUERIES}
-CASES: dict[str, tuple[str, dict[str, Any]]] = {
-    **{f"bm25-{form}": ("bm25", {"form": form}) for form in
-       ("lucene", "okapi", "atire", "bm25l", "rank-bm25l", "bm25+")},
-    "ql": ("ql", {}), "jm": ("ql", {"smoothing": "jm"}),
-    "tfidf": ("tfidf", {}), "unsmoothed": ("tfidf", {"smooth": False}),
-    **{f"rm3-{form}": ("rm3", {"form": form, "fb_docs": 4}) for form in ("lucene", "bm25+")},
-    "rm3-ql": ("rm3-ql", {"mu": 20.0}), "rocchio": ("rocchio", {"gamma": 0.3, "hits": 20}),
-    "prf": ("dense-prf", {}), "prf-l2": ("dense-prf", {"similarity": "l2", "feedback": "average"}),
-    "sparse": ("sparse", {}), "dense": ("dense", {}), "l2": ("dense", {"similarity": "l2"}),
-    "sentence-max": ("sentence-max", {}), "late": ("late", {}),
-    "flat": ("faiss", {}), "hnsw": ("faiss", {"index": "hnsw"}),
-    "ivfpq": ("faiss", {"index": "ivfpq", "subvectors": 8, "lists": 2, "hits": 20}),
-    "plaid": ("plaid", {"centroids": 8, "hits": 30}),
-}  # fmt: skip
-# These go the way of another case, with other numbers: of bm25-lucene or, where a term that is absent
-# has a weight, too, of bm25-bm25+; of tfidf, rm3-lucene and prf.
-LIKE = ("bm25-atire", "bm25-bm25l", "bm25-rank-bm25l", "unsmoothed", "rm3-bm25+", "prf-l2")
 
 
 class Sent(Engine):
@@ -127,32 +109,6 @@ def ranking(index: StoredIndex, depth: int) -> Any:
         (run.offsets.tolist(), [str(run.doc_ids[doc]) for doc in run.docs], run.scores.tobytes())
         for run in runs
     ]
-
-
-@pytest.mark.parametrize(
-    "name",
-    [pytest.param(name, marks=pytest.mark.nightly if name in LIKE else ()) for name in CASES],
-)
-def test_workers_give_the_bytes_of_one_process(
-    name: str, tmp_path: Path, models: dict[str, dict[str, Any]]
-) -> None:
-    retriever, chosen = CASES[name]
-    system = find_system(retriever, {**models.get(retriever, {}), **chosen})
-    index = build_index.build(ir.load(DOCS), system, tmp_path / "i", memory=1, progress=False)
-    gone = random.Random(5).sample(sorted(DOCS), 20)
-    index = index.delete(gone).add({doc: DOCS[doc] for doc in gone[:9]}, progress=False)
-    assert len(index.manifest.shards) == 6
-    for depth in (3, 1000):
-        wanted = ranking(index, depth)
-        for workers in (2, 5, 40) if ALL else (2, 40) if depth == 3 else (5,):
-            with using(Sent(workers)) as engine:
-                assert ranking(index, depth) == wanted
-                assert engine.calls  # type: ignore[attr-defined]
-    if retriever not in ("faiss", "plaid"):  # these find others in one shard than in several
-        wanted = ranking(index, 3)
-        index.merge()
-        with using(Sent(2)):
-            assert ranking(index, 3) == wanted
 
 
 @settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -18,8 +18,8 @@ from irtoolkit.indexes.comparison import QueryVectors, VectorComparison
 from irtoolkit.indexes.documents import Documents, DocumentsWriter
 from irtoolkit.indexes.shards import OpenShard
 from irtoolkit.indexes.vector_search import VectorSearch
-from irtoolkit.indexes.vectors import VectorShard, VectorsWriter, merge_vectors
-from tests.conftest import ALL, EXAMPLES
+from irtoolkit.indexes.vectors import VectorShard, VectorsWriter
+from tests.conftest import EXAMPLES
 
 COMPARISONS = (
     *(VectorComparison(similarity) for similarity in ("cosine", "dot", "l2")),
@@ -116,53 +116,6 @@ def test_the_best_are_those_of_every_pair(seed: int, shards: int) -> None:
         vectors = Vectors(Path(folder), seed, shards)
         for query, found in enumerate(vectors.found(vectors.search)):
             assert found == vectors.every(query)[: vectors.depth]
-
-
-# Fewer than usual: each builds seventeen shards, and three, and one.
-@settings(max_examples=25 if ALL else 10, deadline=None)
-@given(seed=st.integers(0, 2**32))
-def test_shards_and_merging_change_nothing(seed: int) -> None:
-    with TemporaryDirectory() as folder:
-        runs, ranks = [], []
-        for shards in (1, 3, 17):
-            place = Path(folder, str(shards))
-            place.mkdir()
-            vectors = Vectors(place, seed, shards)
-            runs.append(vectors.found(vectors.search))
-            ranks.append(ranks_of(vectors))
-        assert runs[0] == runs[1] == runs[2]
-        assert ranks[0] == ranks[1] == ranks[2]
-        assert ranks[0] == [
-            {name: rank for rank, (name, _) in enumerate(vectors.every(query), 1)}
-            for query in range(3)
-        ]
-        assert vectors.found(merged(vectors, Path(folder, "merged"))) == runs[0]
-
-
-def ranks_of(vectors: Vectors) -> list[dict[str, int]]:
-    names = vectors.search.ids(np.arange(len(vectors.ids)))
-    live = [number for number, name in enumerate(names) if name not in vectors.gone]
-    found = vectors.search.ranks(vectors.queries, [live] * 3)
-    return [dict(zip((names[i] for i in live), own, strict=True)) for own in found]
-
-
-def merged(vectors: Vectors, folder: Path) -> VectorSearch:
-    """All documents that were not deleted, in one shard."""
-    folder.mkdir()
-    columns = DocumentsWriter(folder, texts=False)
-    places, count = [], 0
-    for shard, (docs, gone) in vectors.parts:
-        live = np.ones(len(shard), bool)
-        live[gone] = False
-        numbers = np.full(len(shard), -1, np.int64)
-        numbers[live] = np.arange(count, count + live.sum())
-        count += int(live.sum())
-        places.append(numbers)
-        columns.add(docs.ids.chosen(np.flatnonzero(live)), [])
-    columns.close()
-    merge_vectors([shard for shard, _ in vectors.parts], places, folder)
-    nothing = np.empty(0, np.int64)
-    return VectorSearch([(VectorShard.open(folder), OpenShard(Documents(folder), nothing))])
 
 
 @pytest.mark.parametrize("similarity", ["cosine", "dot", "l2"])

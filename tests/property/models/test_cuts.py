@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from irtoolkit.models.cuts import Cut, CutOff, Span, cutting_tokenizer, kept_span
+from irtoolkit.models.cuts import Cut, CutOff, cutting_tokenizer
 from tests import tiny
 
 pytest.importorskip("transformers")
@@ -82,17 +82,6 @@ def test_a_mask_is_in_the_middle_of_what_stays(
     assert tokenizer.mask_token_id in bare
 
 
-@given(left=words, right=words, limit=st.integers(8, 64))
-def test_a_mask_of_several_tokens_stays_whole(
-    left: list[str], right: list[str], limit: int
-) -> None:
-    text = " ".join((*left, "<mask>", *right))
-    found = ids(cutting_tokenizer(bert(), Cut("sides", "<mask>")), text, limit)
-    mask = bert()("<mask>", add_special_tokens=False)["input_ids"]
-    assert len(mask) > 1
-    assert any(found[i : i + len(mask)] == mask for i in range(len(found)))
-
-
 @given(left=words, right=words, limit=st.integers(3, 64), off=st.sampled_from(["end", "start"]))
 def test_one_side_is_cut_off(left: list[str], right: list[str], limit: int, off: CutOff) -> None:
     text = " ".join((*left, "[MASK]", *right))
@@ -126,30 +115,3 @@ def test_a_prompt_stays(right: list[str], limit: int) -> None:
     place = whole.index(bert().mask_token_id)
     stays = whole if len(whole) <= limit - 4 else centred(whole, place, limit - 4)
     assert found == [begin, north, colon, *stays, end]
-
-
-@given(
-    count=st.integers(1, 50), room=st.integers(0, 50), begin=st.integers(0, 49),
-    length=st.integers(1, 4), off=st.sampled_from(["end", "start", "sides"]),
-)  # fmt: skip
-def test_what_stays_is_as_long_as_there_is_room_for(
-    count: int, room: int, begin: int, length: int, off: CutOff
-) -> None:
-    middle = Span(min(begin, count - 1), min(begin + length, count))
-    if middle.begin >= middle.end:
-        return
-    kept = kept_span(count, room, off, middle)
-    assert 0 <= kept.begin <= kept.end <= count
-    assert kept.end - kept.begin == min(count, room)
-    if off == "sides" and room >= middle.end - middle.begin:
-        assert kept.begin <= middle.begin < middle.end <= kept.end
-
-
-def test_saved_tokenizers_are_those_that_were_copied(tmp_path: Any) -> None:
-    import transformers
-
-    made = cutting_tokenizer(bert(), Cut("sides", "[MASK]"))
-    made.save_pretrained(tmp_path)
-    again = transformers.AutoTokenizer.from_pretrained(tmp_path)
-    assert type(again) is type(bert())
-    assert again("lamp [MASK]") == bert()("lamp [MASK]")

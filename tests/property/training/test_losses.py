@@ -178,23 +178,13 @@ CROSS = {"kind": "cross", "encoders": 1}
 
 AMISS: list[tuple[dict[str, Any], Stage, str]] = [
     ({}, stage("hinge"), "no loss 'hinge' (there are in-batch, sampled, all"),
-    ({}, stage("classes"), "loss=classes is not for models of kind dense (for these there are in-"),
     (CROSS, stage("in-batch"), "kind cross (for these there are pointwise, classes, pairwise, listw"),
-    ({}, stage("sampled"), "needs at least 1 negative of each row, and there are 0 (negatives=ran"),
     ({}, stage("sampled", count=3), "at least 1 negative of each row, and there are 0"),
-    ({}, stage("triplet", negatives="random", count=2), "uses 1 negative of a row, and there are 2 (count=1)"),
-    ({}, stage("all", frozen="documents", negatives="random", count=2), "uses no negatives of a row, and there are 2 (negatives=none)"),
     ({}, stage("all"), "so their encoder cannot change (frozen=documents)"),
-    ({"encoders": 1}, stage("all", frozen="documents"), "share an encoder (encoders=2"),
     ({"kind": "late", "encoders": 1}, stage("in-batch", frozen="documents"), "share an encoder"),
-    ({}, stage("kl", negatives="random", count=2), "learns the scores of a teacher, and there is none (teacher=MODEL"),
     ({}, stage("in-batch", teacher="t"), "does not use a teacher's scores (leave teacher out, or loss=margin-mse or kl)"),
-    (CROSS, stage("classes", negatives="random", count=1), "with labels=2, not 1 (labels=2)"),
-    ({**CROSS, "labels": 2}, stage("pointwise", negatives="random", count=1), "with labels=1, not 2"),
     ({}, stage("triplet", negatives="random", count=1, scale=20.0), "scale=20: loss=triplet has no scale"),
-    ({}, stage("triplet", negatives="random", count=1, margin=0.0), "margin=0 is not above 0"),
     ({}, stage("in-batch", batch=1), "has no negative in a batch of one row"),
-    ({"kind": "late", "encoders": 1}, stage("sampled", negatives="random", count=1, chunk=2), "cannot be computed in chunks for models of kind late (a smaller batch, or loss=in-batch)"),
     (CROSS, stage("listwise", negatives="random", count=1, chunk=2), "for models of kind cross (a smaller batch)"),
 ]  # fmt: skip
 

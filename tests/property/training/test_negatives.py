@@ -99,25 +99,6 @@ def test_what_is_barred(
         assert np.flatnonzero(held).tolist() == expected
 
 
-def test_long_texts_and_room_for_few_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(duplicates, "_PAIRS", 1)
-    random = np.random.default_rng(1)
-    texts, words = [], [f"v{i}" for i in range(400)]
-    for size in (1, 2, 5, 30, 70, 79, 80, 81, 82, 95, 130, 200):
-        whole = random.choice(words, size, replace=False).tolist()
-        texts += [
-            " ".join([*whole[drop:], *(f"x{i}" for i in range(drop // 3))])
-            for drop in range(0, size, max(1, size // 7))
-        ]
-    each = np.arange(len(texts))
-    exclusions = documents(texts, 0.7).exclusions(each, each, len(texts))
-    golds = [(i, i) for i in range(len(texts))]
-    found = [exclusions.of_query(i).tolist() for i in range(len(texts))]
-    ids = [f"d{i}" for i in range(len(texts))]
-    assert found == [barred_by_hand(texts, ids, golds, i, 0.7) for i in range(len(texts))]
-    assert sum(map(len, found)) > 2 * len(texts)
-
-
 def test_words_are_case_and_punctuation_blind() -> None:
     assert words_of("The Sea, the SEA; l'été!") == {"the", "sea", "l", "été"}
     exclusions = documents(["Call me Ishmael.", "call me, ishmael", "Call me"], 0.8).exclusions(
@@ -141,17 +122,6 @@ def test_chinese_is_compared_by_pairs_of_characters() -> None:
     exclusions = documents(texts, 0.6).exclusions(np.array([0]), np.array([0]), 1)
     # The second has 6 of 9 pairs in common, the third 4 of 10: it has the same characters, though.
     assert exclusions.of_query(0).tolist() == [0, 1]
-
-
-def test_texts_without_words_are_the_same() -> None:
-    exclusions = documents(["...", "!", "word"], 0.8).exclusions(np.array([0]), np.array([0]), 1)
-    assert exclusions.of_query(0).tolist() == [0, 1]
-
-
-@pytest.mark.parametrize("near", [0.0, -1.0, float("nan")])
-def test_near_must_be_above_zero(near: float) -> None:
-    with pytest.raises(InputError, match="makes any two documents near duplicates"):
-        DuplicateFinder(near)
 
 
 def test_kinds_are_the_same_in_every_process() -> None:
@@ -230,14 +200,6 @@ def test_every_candidate_is_drawn_as_often(size: int) -> None:
     expected = 10 * epochs / (size - 3)
     # Chi-squared has a mean of the degrees of freedom and a variance of twice that.
     assert abs(((often[3:] - expected) ** 2 / expected).sum() - size) < 6 * (2 * size) ** 0.5
-
-
-def test_rows_epochs_and_seeds_draw_others() -> None:
-    rows = drawn_from([*range(1000)], [], 2)
-    arguments = [(0, 1, 0), (1, 1, 0), (0, 2, 0), (0, 1, 1)]
-    assert (
-        len({str(draw_negatives(rows, row, 5, seed, epoch)) for row, seed, epoch in arguments}) == 4
-    )
 
 
 # -- mining -----------------------------------------------------------------------------------

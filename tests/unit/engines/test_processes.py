@@ -20,7 +20,7 @@ import pytest
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.engines import processes, work
-from irtoolkit.engines.engine import current, visible_gpus
+from irtoolkit.engines.engine import current
 from irtoolkit.engines.node import SHARE, located
 from irtoolkit.engines.processes import ProcessEngine
 from irtoolkit.engines.work import HELD, Items, WorkerKilledError
@@ -56,12 +56,6 @@ class Fails:
         return number
 
 
-def with_bar(number: int) -> list[int]:
-    from tqdm.auto import tqdm
-
-    return list(tqdm(range(number)))
-
-
 def refuse(number: int) -> int:
     raise InputError("bad", file="docs.tsv", line=number, remedy="mend it")
 
@@ -93,13 +87,6 @@ def test_results_come_in_order_from_other_processes(two: ProcessEngine) -> None:
     assert os.getpid() not in pids
     assert len(pids) <= 2
     assert not list(two.map(square, []))
-
-
-def test_a_map_within_a_map_is_done_here(two: ProcessEngine) -> None:
-    outer = two.map(square, range(4))
-    assert next(outer) == 0
-    assert {pid for pid, _ in two.map(place, range(3))} == {os.getpid()}
-    assert list(outer) == [1, 4, 9]
 
 
 def test_pieces_that_wait_for_each_other_do_not_begin_within_a_map(two: ProcessEngine) -> None:
@@ -228,15 +215,6 @@ def test_a_close_ends_busy_workers_at_once(tmp_path: Path) -> None:
     assert not engine._workers
 
 
-def test_relative_paths_are_those_of_the_driver(
-    two: ProcessEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "stats.txt").write_text("here")
-    list(two.map(square, range(2)))  # workers are there already
-    monkeypatch.chdir(tmp_path)
-    assert set(two.map(lambda _: Path("stats.txt").read_text(), range(4))) == {"here"}
-
-
 def test_without_the_drivers_folder_relative_paths_lead_nowhere(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -258,17 +236,6 @@ def test_without_the_drivers_folder_relative_paths_lead_nowhere(
     outcome = pickle.loads(work.perform("a", packed, 0, located))
     where = f"on node {socket.gethostname()}, which has no folder {gone}"
     assert str(outcome.error) == f"no stats.txt, {where} ({SHARE})"
-
-
-@pytest.mark.parametrize(
-    ("given", "seen"),
-    [("0,1", ["0", "1"]), ("-1", []), ("0,-1,1", ["0"]), ("", []), ("GPU-a, GPU-b", ["GPU-a", "GPU-b"])],
-)  # fmt: skip
-def test_visible_gpus_end_at_the_first_that_is_none(
-    given: str, seen: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", given)
-    assert visible_gpus() == seen
 
 
 def test_a_worker_that_sees_one_gpu_takes_the_first(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -295,13 +262,6 @@ def test_work_that_cannot_be_sent_is_an_error(two: ProcessEngine) -> None:
     lock = threading.Lock()
     with pytest.raises(InputError, match="cannot be sent"):
         list(two.map(lambda number: lock.locked() + number, range(3)))
-
-
-def test_bars_of_libraries_are_not_shown(
-    two: ProcessEngine, capfd: pytest.CaptureFixture[str]
-) -> None:
-    assert list(two.map(with_bar, range(1, 3))) == [[0], [0, 1]]
-    assert capfd.readouterr().err == ""
 
 
 def test_messages_of_workers_are_shown_once(

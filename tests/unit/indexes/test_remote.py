@@ -73,22 +73,6 @@ def test_an_index_at_a_url_has_the_bytes_of_a_local_one(home: Path) -> None:
     assert ir.open_index(URL).verify() == len(store())  # type: ignore[attr-defined]
 
 
-def test_it_is_added_to_deleted_from_and_merged(home: Path) -> None:
-    there = built(URL)
-    built(home / "here")
-    before = rows(there)
-    for step in (
-        lambda index: index.add(data(20, 30, "second"), progress=False),
-        lambda index: index.delete(["d3", "d25"]),
-        lambda index: index.merge(),
-    ):
-        added, own = step(ir.open_index(URL)), step(ir.open_index(home / "here"))
-        assert rows(added) == rows(own)
-        assert store() == files(home / "here")
-        assert added.bytes() > 0
-    assert rows(there) == before, "a handle shows what it has opened"
-
-
 def test_a_pickled_index_is_opened_from_its_url(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -245,12 +229,6 @@ def test_an_index_that_is_open_shows_what_it_was_though_this_machine_changes_it(
     ir.index(data(20, 30, "second"), path=URL, replace=True, progress=False)
     assert rows(searched_later) == before
     assert len(ir.open_index(URL)) == 10
-
-
-def test_a_merge_removes_what_it_replaces(home: Path) -> None:
-    built(URL).add(data(20, 30, "second"), progress=False).merge()
-    built(home / "here").add(data(20, 30, "second"), progress=False).merge()
-    assert store() == files(home / "here")
 
 
 def test_the_copy_of_an_index_that_is_gone_is_replaced(home: Path) -> None:

@@ -16,11 +16,10 @@ from safetensors.torch import save_file
 from torch.nn import functional
 
 from irtoolkit.base.errors import InputError
-from irtoolkit.models import packed, places
-from irtoolkit.models.bottleneck import with_bottlenecks
+from irtoolkit.models import places
 from irtoolkit.models.encoder import Encoder, EncoderSettings
 from irtoolkit.models.opening import _transformer
-from irtoolkit.models.presets import base_of, find_preset, preset_name, weights_hash
+from irtoolkit.models.presets import find_preset, weights_hash
 from irtoolkit.training.base_checkpoint import find_checkpoint
 from irtoolkit.training.recipes import Recipe, Stage
 from tests.tiny import DIMENSIONS, save
@@ -142,23 +141,6 @@ def test_an_adapter_is_what_plain_torch_computes(
     assert np.abs(found - vectors(base)).max() > 0.1
 
 
-@pytest.mark.parametrize("precision", ["bf16", "int8"])
-def test_an_adapter_computes_in_other_precisions(
-    precision: str, base: Path, tmp_path: Path
-) -> None:
-    folder = save_adapter(tmp_path / "adapter", base)
-    exact, rounded = vectors(folder), vectors(folder, precision=precision)
-    assert np.abs(exact - rounded).max() < 0.2
-    assert np.abs(exact - rounded).max() > 0
-
-
-def test_layers_with_an_adapter_are_not_packed(base: Path, tmp_path: Path) -> None:
-    folder = save_adapter(tmp_path / "adapter", base)
-    make = partial(_transformer, str(base), "torch", False)
-    assert packed.pack(make()) == 1
-    assert packed.pack(with_bottlenecks(make, str(folder))) == 0
-
-
 # -- presets ----------------------------------------------------------------------------------
 
 
@@ -179,34 +161,6 @@ def hub(base: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str
     return folders
 
 
-@pytest.mark.parametrize(
-    ("preset", "side", "adapter"),
-    [
-        ("SPECTER2", "document", "specter2"),
-        ("SPECTER2", "query", "specter2"),
-        ("SPECTER2-adhoc", "document", "specter2"),
-        ("SPECTER2-adhoc", "query", "specter2_adhoc_query"),
-        ("SPECTER2-classification", "document", "specter2_classification"),
-        ("SPECTER2-regression", "document", "specter2_regression"),
-        ("allenai/specter2", "query", "specter2"),
-    ],
-)
-def test_a_preset_has_the_adapter_of_its_side(
-    preset: str, side: str, adapter: str, base: Path, hub: dict[str, Path], tmp_path: Path
-) -> None:
-    seed = list(hub).index(f"allenai/{adapter}")
-    named = save_adapter(tmp_path / "named", base, weights(seed=seed))
-    made = encoder(preset, side=side, pooling=None)
-    found = np.stack([row[0] for row in made.once(TEXTS)])
-    assert np.array_equal(found, vectors(named))
-    assert made.text(["a title", "an abstract"]) == "a title[SEP]an abstract"
-    assert made.similarity == "l2"
-
-
-def test_a_hub_id_means_the_preset_of_that_adapter_alone() -> None:
-    assert preset_name("allenai/specter2") == "SPECTER2"
-
-
 def test_vectors_are_those_of_an_adapter_and_its_base_model(
     hub: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -218,11 +172,6 @@ def test_vectors_are_those_of_an_adapter_and_its_base_model(
     }
     monkeypatch.setattr(places, "in_hub_cache", folders.get)
     assert weights_hash(find_preset("SPECTER2")) not in (first, None)
-
-
-def test_a_whole_model_takes_the_place_of_an_adapter(base: Path, hub: dict[str, Path]) -> None:
-    assert base_of(find_preset("SPECTER2", str(base))) is None
-    assert np.array_equal(vectors("SPECTER2", weights=str(base)), vectors(base))
 
 
 # -- files that do not fit ------------------------------------------------------------------------
@@ -244,19 +193,12 @@ def test_a_missing_file_is_named(lost: str, base: Path, tmp_path: Path) -> None:
     assert "fetch or copy the folder of the adapter again" in said
 
 
-def without(tensors: dict[str, Any], end: str) -> dict[str, Any]:
-    return {name: value for name, value in tensors.items() if not name.endswith(end)}
-
-
 @pytest.mark.parametrize(
     ("tensors", "expected"),
     [
         (weights(layers=1), "layer 1 of 32 dimensions"),
-        (weights(layers=3), "2 layers"),
         (weights(width=48), "layer 0 of 32 dimensions"),
-        (without(weights(), "1.output.adapters.[PRX].adapter_up.bias"), "layer 1 of 32 dimensions"),
         ({}, "layer 0 of 32 dimensions"),
-        ({"bert.encoder.layer.0.attention.self.query.lora_A": torch.ones(2, 2)}, "lora_A"),
         (weights() | {"bert.encoder.layer.0.output.adapters.[PRX].gate.bias": torch.ones(1)}, "gate"),
     ],
 )  # fmt: skip
@@ -288,15 +230,6 @@ def test_another_configuration_is_refused(
     assert next(iter(setting)) in said
 
 
-def test_damaged_weights_are_named(base: Path, tmp_path: Path) -> None:
-    folder = save_adapter(tmp_path / "adapter", base, form="safetensors")
-    file = folder / "adapter.safetensors"
-    file.write_bytes(file.read_bytes()[:300])
-    said = refused(folder)
-    assert str(file) in said
-    assert "fetch it again" in said
-
-
 def test_weights_that_would_run_code_are_refused(base: Path, tmp_path: Path) -> None:
     folder = save_adapter(tmp_path / "adapter", base)
     (folder / "pytorch_adapter.bin").write_bytes(pickle.dumps(Path("x"), protocol=2))
@@ -312,11 +245,6 @@ def test_a_base_model_that_is_not_here_is_said(
 ) -> None:
     monkeypatch.setenv("IRTOOLKIT_DOWNLOAD", "0")
     assert expected in refused(save_adapter(tmp_path / "adapter", named))
-
-
-def test_a_base_model_of_another_shape_is_refused(tmp_path: Path) -> None:
-    other = save(tmp_path / "other", "DistilBertModel", dim=DIMENSIONS, n_layers=2, n_heads=2)
-    assert "DistilBertModel is not" in refused(save_adapter(tmp_path / "adapter", other))
 
 
 def test_an_adapter_needs_a_pooling_and_torch(base: Path, tmp_path: Path) -> None:

@@ -102,18 +102,6 @@ def test_colbert(prefix: str, base: Path, tmp_path: Path) -> None:
     assert len(of_docs[1]) == len(words) + 1 - sum(not c.isalnum() and c != " " for c in TEXTS[1])
 
 
-def test_a_converted_model_whose_weights_changed_is_refused(base: Path, tmp_path: Path) -> None:
-    save_dnn(tmp_path / "colbert.dnn", bert(base))
-    convert("colbert", tmp_path / "colbert.dnn", tmp_path / "ColBERT", str(base))
-    weights = next((tmp_path / "ColBERT").rglob("*.safetensors"))
-    data = bytearray(weights.read_bytes())
-    data[-1] ^= 1
-    weights.write_bytes(data)
-    with pytest.raises(InputError, match="not the weights that convert wrote") as caught:
-        vectors(tmp_path / "ColBERT", "query", "late", model="ColBERT")
-    assert caught.value.file == str(weights)
-
-
 # -- c-REALM ------------------------------------------------------------------------------------
 
 
@@ -215,15 +203,6 @@ def test_crealm(scope: str, base: Path, tmp_path: Path) -> None:
                     projected, (8,), torch.tensor(gamma), torch.tensor(beta)
                 )
             np.testing.assert_allclose(ours, theirs[0].numpy(), atol=1e-4)
-
-
-def test_two_encoders_in_a_module_are_refused(base: Path, tmp_path: Path) -> None:
-    both = {}
-    for scope in ("module/", "module_1/"):
-        both |= dict(realm_variables(bert(base), scope))
-    save_bundle(tmp_path / "retriever" / "variables" / "variables", both)
-    with pytest.raises(InputError, match="2 encoders: module/, module_1/"):
-        convert("c-realm", tmp_path / "retriever", tmp_path / "c-REALM", str(base))
 
 
 def test_a_table_of_variables(tmp_path: Path) -> None:
@@ -333,20 +312,6 @@ def test_ernie_search(prefix: str, base: Path, tmp_path: Path) -> None:
             with torch.inference_mode():
                 theirs = own(**coded(base, text, 128, second=True))[0][0, 0]
             np.testing.assert_allclose(ours, theirs.numpy(), atol=1e-4)
-
-
-def test_ernies_cross_encoder(base: Path, tmp_path: Path) -> None:
-    own = ernie("ErnieForSequenceClassification", base, num_labels=2)
-    source = save_paddle(tmp_path / "paddle", own, base)
-    convert("ernie-search", source, tmp_path / "cross")
-    encoder = Encoder(
-        EncoderSettings("any/model", "cross", "document", weights=str(tmp_path / "cross"))
-    )
-    pair = (TEXTS[0], TEXTS[1])
-    ids = transformers.AutoTokenizer.from_pretrained(base)(*pair, return_tensors="pt")
-    with torch.inference_mode():
-        theirs = own(**ids).logits[0].numpy()
-    np.testing.assert_allclose(encoder.encode([pair]).vectors()[0], theirs, atol=1e-4)
 
 
 @pytest.mark.parametrize("shared", [False, True])

@@ -8,9 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from irtoolkit.models.pooling import implied_pooling
-from irtoolkit.models.presets import Preset
-from irtoolkit.retrievers import create_retriever
 from tests import tiny
 from tests.conftest import Answer
 
@@ -78,19 +75,3 @@ def test_the_pooling_of_a_plain_transformer_is_named(
     assert [line.split()[:3] for line in (tmp_path / "x.run").read_text().splitlines()] == [
         line.split()[:3] for line in mean.splitlines()
     ]
-
-
-def test_models_that_say_how_they_pool(tmp_path: Path) -> None:
-    plain = tiny.save(tmp_path / "plain")
-    assert implied_pooling(Preset(str(plain))) == "mean"
-    assert implied_pooling(Preset(str(plain), pooling="cls")) is None
-    (plain / "modules.json").write_text(json.dumps([{"type": "x"}]))
-    assert implied_pooling(Preset(str(plain))) is None
-    assert implied_pooling(Preset(str(tmp_path / "none"))) is None
-
-
-def test_a_pooling_that_is_given_is_not_computed(tmp_path: Path) -> None:
-    plain = tiny.save(tmp_path / "plain")
-    assert create_retriever("dense", {"model": str(plain)}).computed()["pooling"] == "mean"
-    given = create_retriever("dense", {"model": str(plain), "pooling": "cls"})
-    assert "pooling" not in given.computed()

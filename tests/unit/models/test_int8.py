@@ -11,8 +11,7 @@ import torch
 
 from irtoolkit.models import int8
 from irtoolkit.models.encoder import Encoder, EncoderSettings
-from irtoolkit.models.int8 import Int8Linear, in_fp32, in_int8, to_int8
-from irtoolkit.retrievers.cross import CrossEncoder
+from irtoolkit.models.int8 import Int8Linear, in_fp32, in_int8
 from irtoolkit.retrievers.dense import Dense
 from tests import tiny
 from tests.datasets import TEXTS
@@ -26,12 +25,6 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(scope="module")
 def bert(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tiny.save(tmp_path_factory.mktemp("models") / "bert")
-
-
-@pytest.fixture(scope="module")
-def reranker(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("models") / "cross"
-    return tiny.save(folder, "BertForSequenceClassification", num_labels=1)
 
 
 def encoder(folder: Path, precision: Any, **more: Any) -> Encoder:
@@ -105,27 +98,6 @@ def test_the_faster_way_is_taken(faster: bool, monkeypatch: pytest.MonkeyPatch) 
     assert taken == ["in_int8" if faster else "in_fp32"]
 
 
-@pytest.mark.parametrize("faster", [True, False])
-def test_a_trial_says_which_way_is_faster(faster: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    now = [0.0]
-
-    def taking(seconds: float) -> Any:
-        return lambda *_: now.append(now[-1] + seconds)
-
-    monkeypatch.setattr(int8, "in_int8", taking(1.0 if faster else 3.0))
-    monkeypatch.setattr(int8, "in_fp32", taking(2.0))
-    monkeypatch.setattr(int8.time, "perf_counter", lambda: now[-1])
-    assert int8.int8_is_faster.__wrapped__() is faster
-
-
-def test_layers_of_other_sizes_and_what_is_no_linear_layer_stay() -> None:
-    parts = [torch.nn.Linear(16, 8), torch.nn.LayerNorm(8), torch.nn.Linear(8, 3)]
-    module = torch.nn.Sequential(*parts[:1], torch.nn.Sequential(*parts[1:]))
-    to_int8(module)
-    assert isinstance(module[0], Int8Linear)
-    assert [*module[1]] == parts[1:]
-
-
 def test_vectors_are_near_to_those_of_fp32(bert: Path) -> None:
     one = encoder(bert, "int8", pooling="mean")
     together = vectors(one, TEXTS)
@@ -133,16 +105,6 @@ def test_vectors_are_near_to_those_of_fp32(bert: Path) -> None:
     cosines = (together * whole).sum(1) / np.linalg.norm(together, axis=1)
     assert (cosines / np.linalg.norm(whole, axis=1)).min() > 0.99
     assert not np.allclose(together, whole, rtol=1e-4, atol=1e-4)
-
-
-def test_scores_of_a_cross_encoder_are_near_to_those_of_fp32(reranker: Path) -> None:
-    pairs = [(TEXTS[0], text) for text in TEXTS]
-    found, whole = (
-        vectors(encoder(reranker, each, kind="cross"), pairs) for each in ("int8", "fp32")
-    )
-    assert np.abs(found - whole).max() < 0.1 * np.ptp(whole)
-    assert not np.array_equal(found, whole)
-    assert CrossEncoder(model=str(reranker), precision="int8").computed()["precision"] == "int8"
 
 
 def test_vectors_are_kept_apart_from_those_of_fp32(bert: Path) -> None:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import gzip
 import re
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,13 +15,11 @@ from sentence_transformers import SentenceTransformer
 from sentence_transformers.base.modules import Transformer
 from sentence_transformers.sentence_transformer.modules import Pooling, Router
 
-from irtoolkit.base.errors import InputError
 from irtoolkit.models import loading
 from irtoolkit.models.modules import (
     MaskPooling,
     SememeTransformer,
     read_lexicon,
-    write_lexicon,
 )
 from irtoolkit.models.opening import load_adapter
 from irtoolkit.models.settings import AdapterSettings
@@ -108,16 +104,6 @@ def test_the_vector_at_the_first_mask_or_else_the_first(rows: list[list[int]], l
         assert torch.equal(found[i], vectors[i, place + (len(gaps[i]) if left else 0)])
 
 
-def test_texts_end_to_end_as_flash_attention_has_them() -> None:
-    vectors = torch.randn(1, 5, 3)
-    features = {
-        "input_ids": torch.tensor([[2, MASK, 3, 2, 5]]), "token_embeddings": vectors,
-        "cu_seq_lens_q": torch.tensor([0, 3, 5]),
-    }  # fmt: skip
-    found = MaskPooling(3, MASK)(features)["sentence_embedding"]
-    assert torch.equal(found, vectors[0, [1, 3]])
-
-
 def test_a_mask_that_is_cut_off(plain: Path) -> None:
     body = Transformer(str(plain), max_seq_length=4)
     model = SentenceTransformer(modules=[body, MaskPooling(DIMENSIONS, MASK)], device="cpu")
@@ -129,37 +115,6 @@ def test_a_mask_that_is_cut_off(plain: Path) -> None:
 
 
 # -- lexicons ---------------------------------------------------------------------------------
-
-NAMES = st.text(st.characters(codec="utf-8", exclude_categories=["C", "Z"]), min_size=1, max_size=4)
-MEMBERS = st.lists(NAMES, min_size=1, max_size=3, unique=True)
-
-
-@given(st.dictionaries(NAMES.map(str.lower).filter(lambda word: word == word.lower().strip()), MEMBERS, min_size=1, max_size=6))  # fmt: skip
-def test_a_lexicon_is_read_as_written(tmp_path_factory: Any, words: dict[str, list[str]]) -> None:
-    folder = tmp_path_factory.mktemp("lexicon")
-    text = "\n".join(f"{word}\t{' '.join(own)}" for word, own in words.items())
-    (folder / "a.tsv").write_text(text, "utf-8")
-    read = read_lexicon(folder / "a.tsv")
-    assert {w: [read.sememes[i] for i in own] for w, own in read.words.items()} == words
-    for name in ("b.tsv", "b.tsv.gz"):
-        write_lexicon(folder / name, read)
-        again = read_lexicon(folder / name)
-        assert (again, list(again.words)) == (read, list(read.words))
-
-
-def test_senses_are_joined(write: Callable[..., Path]) -> None:
-    """And numbered as they will be when they are written and read again."""
-    path = write("a.tsv.gz", gzip.compress(b"bank\tmoney place\nrat\tanimal\n\nBank\tplace water\n"))  # fmt: skip
-    read = read_lexicon(path)
-    assert read.words == {"bank": (0, 1, 2), "rat": (3,)}
-    assert read.sememes == ("money", "place", "water", "animal")
-
-
-@pytest.mark.parametrize("line", ["cat animal", "\tanimal", "cat\t", "cat\t ", "cat\tanimal\tpet"])
-def test_a_line_that_is_no_word(write: Callable[..., Path], line: str) -> None:
-    path = write("a.tsv", f"dog\tanimal\n{line}\n")
-    with pytest.raises(InputError, match=r"a\.tsv:2: not a word, a tab and its sememes \(word<TAB"):
-        read_lexicon(path)
 
 
 # -- sememes ----------------------------------------------------------------------------------
@@ -231,14 +186,6 @@ def numbers(encoder: Any, text: str, **how: Any) -> list[str | None]:
     return [names[i] for i in encoder.preprocess([text], **how)["sememe_words"][0].tolist()]
 
 
-def test_words_are_found_as_a_whole(encoder: Any) -> None:
-    assert numbers(encoder, "Cats sat on") == [None, "cats", "sat on", "sat on", None]
-    # No part of a word is one, and what stands between two words is part of them.
-    assert numbers(encoder, "mat sat  on") == [None] * 5
-    spelled = ["unheard"] * len("unheard")
-    assert numbers(encoder, "unheard!") == [None, *spelled, None, None]
-
-
 def test_chinese_words_are_found_by_longest_match(tmp_path: Path) -> None:
     words = tokenizer([*WORDS, *"春天气好不"])
     made = save(tmp_path / "zh")
@@ -262,15 +209,6 @@ def test_sememes_are_trained(plain: Path, lexicon: Any) -> None:
     names = [name for name, m in zip(lexicon.sememes, moved.tolist(), strict=True) if m]
     assert names == ["animal", "pet"]
     assert "sememes.weight" in dict(encoder.named_parameters())
-
-
-def test_sememes_for_a_transformer_that_is_there(plain: Path, lexicon: Any) -> None:
-    torch.manual_seed(1)
-    first = SememeTransformer(str(plain), lexicon=lexicon, alpha=0.2).eval()
-    torch.manual_seed(1)
-    second = SememeTransformer.of(Transformer(str(plain)), lexicon, 0.2).eval()
-    for a, b in zip(outputs(first, TEXTS), outputs(second, TEXTS), strict=True):
-        assert torch.allclose(a, b, atol=1e-6)
 
 
 # -- files ------------------------------------------------------------------------------------
@@ -318,33 +256,6 @@ def test_irtoolkit_applies_a_saved_model(saved: Path, encoder: Any) -> None:
             (near * found).sum(1) / np.linalg.norm(near, axis=1) / np.linalg.norm(found, axis=1)
         )
         assert cosine.min() > 0.98
-
-
-def test_no_other_packages_modules_are_loaded(saved: Path, tmp_path: Path) -> None:
-    """A folder does not say what code is run."""
-    import shutil
-
-    folder = tmp_path / "model"
-    shutil.copytree(saved, folder)
-    path = folder / "router_config.json"
-    path.write_text(path.read_text().replace("irtoolkit.models.modules.MaskPooling", "os.path"))
-    with pytest.raises(InputError, match="comes with code of its own"):
-        loading.load_model(
-            str(folder), lambda: loading.open_model("dense", str(folder)), "fp32", "cpu"
-        )
-
-
-def test_a_folder_without_its_lexicon(saved: Path, tmp_path: Path) -> None:
-    import shutil
-
-    folder = tmp_path / "model"
-    shutil.copytree(saved, folder)
-    (found,) = folder.rglob("sememes.tsv")
-    found.unlink()
-    with pytest.raises(InputError, match=r"no sememes\.tsv and sememes\.safetensors in "):
-        loading.load_model(
-            str(folder), lambda: loading.open_model("dense", str(folder)), "fp32", "cpu"
-        )
 
 
 def test_columns_of_a_batch_are_cut_and_joined(encoder: Any) -> None:

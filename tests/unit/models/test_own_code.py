@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 
-import irtoolkit as ir
 from irtoolkit.base.errors import InputError
 from irtoolkit.models.own_code import check_own_code
 from tests import tiny
@@ -220,22 +219,6 @@ def test_trusted_code_runs_and_is_named(
     assert (tmp_path / "own.run").read_text() != (tmp_path / "stock.run").read_text()
 
 
-def test_trusted_code_of_a_nested_module_runs(
-    irtoolkit: Command, tmp_path: Path, modules: None, caplog: pytest.LogCaptureFixture
-) -> None:
-    folder = dense_of(tmp_path / "model")
-    shipping(tmp_path / "inner").rename(folder / "0_Transformer")
-    # transformers looks for the code beside modules.json.
-    (folder / "0_Transformer/own.py").rename(folder / "own.py")
-    answer = irtoolkit(
-        "retrieve", "csfcube/sample", "dense", "-o", tmp_path / "x.run", "--set", f"model={folder}",
-        "trust_remote_code=true",
-    )  # fmt: skip
-    assert answer.status == 0, answer.err
-    assert "own.Own (0_Transformer/config.json)" in caplog.text
-    assert (tmp_path / "ran").exists()
-
-
 def test_training_runs_code_only_if_it_is_trusted(tmp_path: Path, modules: None) -> None:
     from irtoolkit.training.trainer import train
     from tests import planted
@@ -279,48 +262,3 @@ def test_trust_is_for_a_model_that_runs_here(irtoolkit: Command, tmp_path: Path)
     )  # fmt: skip
     assert answer.status == 2
     assert "setting trust_remote_code=True changes nothing" in answer.err
-
-
-def test_a_teacher_runs_code_only_if_it_is_trusted(tmp_path: Path, modules: None) -> None:
-    from irtoolkit.training.sets import build_training_set
-    from tests import planted
-
-    data, _ = planted.task(topics=4)
-    teacher = shipping(tmp_path / "teacher", "AutoModelForSequenceClassification")
-    stage = planted.recipe(data, "unused").stages[0]
-    run = tmp_path / "mined.run"
-    ir.retrieve(data, "bm25", fill=True, output=run, progress=False)
-    taught = replace(stage, teacher=str(teacher), negatives="mined", run=str(run), count=1)
-    with pytest.raises(InputError, match=r"does not run: own\.Own"):
-        build_training_set(taught)
-    assert not (tmp_path / "ran").exists()
-    assert build_training_set(taught, trusted=True).scores is not None
-    assert (tmp_path / "ran").exists()
-
-
-def test_trusted_code_that_has_no_class_for_the_use(irtoolkit: Command, tmp_path: Path) -> None:
-    folder = shipping(tmp_path / "model", "AutoModelForMaskedLM")
-    answer = irtoolkit(
-        "retrieve", "csfcube/sample", "dense", "-o", tmp_path / "x.run", "--set", f"model={folder}",
-        "trust_remote_code=true",
-    )  # fmt: skip
-    assert answer.status == 2
-    assert "has no class for this use" in answer.err
-
-
-def test_code_of_a_tokenizer_is_not_run(model: Path, tmp_path: Path) -> None:
-    from irtoolkit.datasets.examples import _pretrained
-    from irtoolkit.models.converted import base_parts
-
-    for read in (_pretrained, base_parts):
-        with pytest.raises(InputError):
-            read(str(model))
-    assert not (tmp_path / "ran").exists()
-
-
-def test_the_mark_is_left_by_whoever_runs_the_code(model: Path, tmp_path: Path) -> None:
-    """Else the tests above would prove nothing."""
-    from transformers import AutoConfig
-
-    AutoConfig.from_pretrained(model, trust_remote_code=True)
-    assert (tmp_path / "ran").exists()

@@ -90,24 +90,6 @@ def test_gradients_of_gradients_are_refused() -> None:
         first.sum().backward()
 
 
-def test_a_second_backward_pass_says_what_to_do() -> None:
-    made = model("Bert")
-    packed.pack(made)
-    ids = torch.randint(5, 100, (2, 4))
-    found = made(input_ids=ids, attention_mask=torch.ones_like(ids)).last_hidden_state.sin().sum()
-    found.backward(retain_graph=True)
-    with pytest.raises(RuntimeError, match="compute the forward pass again"):
-        found.backward()
-
-
-@pytest.mark.parametrize(
-    ("kind", "more"),
-    [("Bert", {"hidden_act": "relu"}), ("Bert", {"is_decoder": True}), ("MPNet", {})],
-)
-def test_layers_of_another_shape_are_left_alone(kind: str, more: dict[str, Any]) -> None:
-    assert packed.pack(model(kind, **more)) == 0
-
-
 @pytest.mark.parametrize("shape", [(7, 48), (600, 32)])
 @pytest.mark.parametrize("dropped", [0.0, 0.3])
 def test_kernels_are_what_plain_torch_computes(

@@ -47,15 +47,6 @@ def test_the_end_token_pads(tmp_path: Path, pooling: str | None) -> None:
     np.testing.assert_allclose(together, alone, atol=1e-4)
 
 
-def test_a_classifier_pads_too(tmp_path: Path) -> None:
-    folder = unpadded(tmp_path / "gpt", "GPT2ForSequenceClassification", num_labels=1)
-    made = encoder(folder, "cross")
-    pairs = [("an art", text) for text in TEXTS]
-    together = [float(output[0][0]) for output in made.once(pairs)]
-    alone = [float(made.once([pair])[0][0][0]) for pair in pairs]
-    assert together == pytest.approx(alone, abs=1e-4)
-
-
 def test_no_token_to_pad_with_is_refused(tmp_path: Path) -> None:
     folder = unpadded(tmp_path / "gpt", "GPT2Model", end=None)
     with pytest.raises(InputError, match="no padding token and no end token") as caught:

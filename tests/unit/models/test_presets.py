@@ -10,9 +10,7 @@ from typing import Any
 
 import pytest
 
-from irtoolkit.models import presets
-from irtoolkit.models.conversion import LAYOUTS
-from irtoolkit.models.presets import PRESETS, Preset, find_preset, missing_weights, require_kind
+from irtoolkit.models.presets import PRESETS, find_preset, missing_weights
 from irtoolkit.papers.catalogue import tables
 from irtoolkit.papers.tables import Row
 from irtoolkit.retrievers import retrievers
@@ -29,12 +27,7 @@ CHOICES = {
     "pooling": {"cls", "mean", "max", "last", "mask", "pooler", "sparta"},
     "similarity": {"cosine", "dot", "l2"},
 }
-LICENCES = {
-    "Apache-2.0", "MIT", "CC-BY-NC-4.0", "CC-BY-NC-SA-4.0", "Artistic-2.0", "Gemma",
-    "Llama-2",    "not stated",
-}  # fmt: skip
 ROWS = [(name, row) for name, table in tables().items() for row in table.rows]
-PAPERS = ("CSFCube", "RELiC", "EgRet", "PlotRetrieval", "QuoteR")
 each_preset = each("name", DATA)
 # Weights without a repository of their own on the hub.
 UNPUBLISHED = {name for name, facts in DATA.items() if "unpublished" in facts}
@@ -65,15 +58,6 @@ def test_keys_and_values_are_of_their_kind(name: str) -> None:
 
 
 @each_preset
-def test_what_every_preset_says(name: str) -> None:
-    facts = DATA[name]
-    assert {"id", "source", "paper", "licence"} <= facts.keys()
-    assert re.fullmatch(r"https://[^\s]+", facts["source"])
-    assert facts["licence"] in LICENCES
-    assert facts["paper"].startswith((*PAPERS, "not in the papers"))
-
-
-@each_preset
 def test_weights_are_on_the_hub_or_the_preset_says_what_to_do(name: str) -> None:
     facts = DATA[name]
     on_hub = [
@@ -87,30 +71,6 @@ def test_weights_are_on_the_hub_or_the_preset_says_what_to_do(name: str) -> None
         assert "model=" in said or "weights=" in said
     else:
         assert all(on_hub)
-
-
-@each_preset
-def test_instructions_have_a_place(name: str) -> None:
-    facts = DATA[name]
-    takes = "{instruction}" in facts.get("query_prompt", "")
-    assert takes == ("instruction" in facts or "bare_prompt" in facts)
-    assert find_preset(name).parameters or not facts["paper"].startswith("not in the papers")
-
-
-@each_preset
-def test_the_code_reads_what_the_file_says(name: str) -> None:
-    made = presets.presets()[name]
-    assert made == Preset(**DATA[name])
-    assert find_preset(name) == Preset(**DATA[name], name=name)
-    assert made.side("document").id == DATA[name]["id"]
-    assert made.side("query").id == DATA[name].get("query", DATA[name]["id"])
-
-
-@each_preset
-def test_commands_that_convert_are_those_there_are(name: str) -> None:
-    said = DATA[name].get("converted", "") + DATA[name].get("unpublished", "")
-    for layout in re.findall(r"`irtoolkit convert (\S+)", said):
-        assert layout in LAYOUTS
 
 
 # -- the rows that use them ----------------------------------------------------------------------
@@ -134,31 +94,6 @@ def test_a_rows_model_is_a_preset_of_its_retrievers_kind(table: str, row: Row) -
 
 
 # -- weights that are not here -------------------------------------------------------------------
-
-
-@each_preset
-def test_what_is_missing_is_said(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    pytest.importorskip("sentence_transformers")
-    monkeypatch.chdir(tmp_path)
-    lacking = missing_weights(find_preset(name))
-    if lacking is None:
-        return
-    facts = DATA[name]
-    assert (facts.get("converted") or facts.get("unpublished") or facts["id"]) in lacking
-
-
-@each("name", sorted(ELSEWHERE))
-def test_a_folder_of_that_name_is_taken(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """So that `reproduce` runs the row of a model that somebody has trained or converted."""
-    pytest.importorskip("sentence_transformers")
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / name).mkdir()
-    assert missing_weights(find_preset(name)) is None
-    require_kind(find_preset(name), DATA[name].get("kind", "dense"))
 
 
 def test_the_hub_id_of_one_preset_means_the_preset() -> None:

@@ -146,20 +146,6 @@ def test_dense_relic(
         assert read.of(of_passages, text)["ids"] == whole(folder, text)[:98]
 
 
-@pytest.mark.parametrize(("model", "token", "most"), [("DPR-4-4", "<mask>", 512)])
-def test_relic_baselines_lose_their_end(
-    model: str, token: str, most: int, read: Read, tmp_path: Path
-) -> None:
-    folder = tiny.save(tmp_path / "bert", texts=[LEFT, RIGHT], longest=512)
-    for side in ("query", "document"):
-        encoder = system_encoder(model, folder, side)
-        for text in (text.replace("MASK", token) for text in TEXTS):
-            first, *inner, last = whole(folder, text)
-            row = read.of(encoder, text)
-            assert row["ids"] == [first, *inner[: most - 2], last]
-            assert set(row["token_type_ids"]) == {0}
-
-
 @pytest.mark.parametrize("row", ["DPR-L+R", "SBERT-L+R", "EgRet-ELI5-L+R"])
 def test_windows_without_code_keep_what_is_around_the_mask(
     row: str, read: Read, tmp_path: Path
@@ -187,15 +173,6 @@ def test_windows_without_code_keep_what_is_around_the_mask(
             # As many tokens on either side as there are, and room for.
             expected = min(max(0, mask - len(stays) // 2), len(inner) - len(stays))
             assert expected in places
-
-
-def test_cuts_are_kept_apart_on_disk(read: Read, tmp_path: Path) -> None:
-    folder = roberta(tmp_path / "model")
-    text = TEXTS[1].replace("MASK", "<mask>")
-    for cut in ("end", "start", "sides"):
-        settings = {"weights": str(folder), "query_cut": cut}
-        retriever: Any = find_system("dense-RELiC-4-4", settings, "relic/val").retriever
-        assert len(read.of(retriever.encoder("query"), text)["ids"]) == 256
 
 
 # -- plain transformers and converted checkpoints -------------------------------------------------
@@ -280,16 +257,6 @@ def test_a_text_is_read_as_its_authors_code_gives_it(
             row = read.of(encoder, text)
             assert row["ids"] == ids
             assert row["token_type_ids"] == segments
-
-
-def test_specter_reads_title_and_abstract(read: Read, base: Path) -> None:
-    encoder = Encoder(EncoderSettings("SPECTER", "dense", "query", weights=str(base)))
-    for title, abstract in (("Ships", "Lost."), ("Lamps", RIGHT * 40), (LEFT * 60, RIGHT)):
-        first, *inner, last = whole(base, title)
-        ids = [first, *inner, last, *whole(base, abstract)[1:-1]][:511]
-        row = read.of(encoder, encoder.text((title, abstract)))
-        assert row["ids"] == [*ids, last]
-        assert set(row["token_type_ids"]) == {0}
 
 
 def test_berm(read: Read, tmp_path: Path) -> None:

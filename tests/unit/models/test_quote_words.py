@@ -40,26 +40,6 @@ def test_topics_and_authors_of_a_file(about: Path) -> None:
     }
 
 
-def test_lines_of_a_quote_are_taken_together_whatever_their_case(
-    write: Callable[..., Path],
-) -> None:
-    path = write("about.tsv", "Rats\tfear\nrats\tfear; night\tPlato\n")
-    assert read_about(path) == {"rats": ["topic: fear", "topic: night", "author: Plato"]}
-
-
-def test_a_file_without_one_of_the_training_texts(write: Callable[..., Path]) -> None:
-    path = write("about.tsv", "to be or not to be\tdoubt\n")
-    with pytest.raises(InputError, match=r"none of its 1 quote is among the training texts"):
-        build_model(replace(RECIPE, about=str(path)), 1, "cpu", [*TEXTS, *QUOTES])
-
-
-@pytest.mark.parametrize("line", ["a quote", "\tlove", "a quote\tlove\tPlato\tmore"])
-def test_a_line_that_is_none(write: Callable[..., Path], line: str) -> None:
-    path = write("about.tsv", f"{ABOUT}{line}\n")
-    with pytest.raises(InputError, match=r"about\.tsv:5: not a quote, its topics and its author"):
-        read_about(path)
-
-
 def test_their_mean_is_added_to_every_word(about: Path) -> None:
     model = build_model(replace(RECIPE, about=str(about)), 1, "cpu", [*TEXTS, *QUOTES]).eval()
     reader, network, _ = model[0].sub_modules["document"]

@@ -20,7 +20,7 @@ from irtoolkit.models import shards
 from irtoolkit.models.encoder import Encoder, EncoderSettings
 from irtoolkit.models.presets import Kind, Side
 from irtoolkit.models.settings import AdapterSettings
-from irtoolkit.models.shards import KEY_BYTES, Output, key_of, write_shard
+from irtoolkit.models.shards import Output, key_of, write_shard
 from irtoolkit.models.store import Store
 
 SMALL = 4
@@ -35,13 +35,6 @@ def stored(folder: Path, texts: list[str], lengths: list[int], outputs: list[Out
     for a, b in pairwise(cuts):
         write_shard(folder, keys[a:b], np.array(lengths[a:b]), outputs[a:b])
     return Store(folder)
-
-
-def test_a_key_is_of_the_text_alone() -> None:
-    texts = ["", " ", "a", "A", "a ", "ä", "a\u0308", "\x00", "日本"]
-    assert len({key_of(text) for text in texts}) == len(texts)
-    assert {len(key_of(text)) for text in texts} == {KEY_BYTES}
-    assert key_of("ä") == hashlib.blake2b("ä".encode(), digest_size=KEY_BYTES).digest()
 
 
 @pytest.mark.parametrize("text", ["a \ud800 b", "a \udfff"])
@@ -213,18 +206,6 @@ def test_a_second_call_encodes_nothing(
     assert files(tmp_path) == before
 
 
-def test_a_text_is_encoded_once_however_often_it_occurs(
-    models: list[Counting], how: EncoderSettings
-) -> None:
-    twice = [*TEXTS[:9], *TEXTS[:9][::-1], TEXTS[3], TEXTS[3]]
-    rows = Encoder(how).encode(iter(twice))
-    assert models[0].seen == Counter(TEXTS[:9])
-    assert rows.vectors().tolist() == vectors_of(twice)
-    distinct, which = rows.distinct()
-    assert len(distinct) == 9
-    assert [TEXTS[i] for i in which] == twice
-
-
 @pytest.mark.parametrize(
     "change",
     [
@@ -238,42 +219,6 @@ def test_other_parameters_are_other_vectors(models: list[Counting], how: Encoder
     Encoder(replace(how, **change)).encode(TEXTS)
     assert models[1].seen == Counter(TEXTS)
     assert len({Path(name).parent for name in files(tmp_path)}) == 2
-
-
-@pytest.mark.parametrize("change", [{"device": "cpu"}, {"batch_tokens": 3}, {"precision": "fp32"}])
-def test_what_moves_no_vector_shares_them(
-    models: list[Counting], how: EncoderSettings, change: Any
-) -> None:
-    Encoder(how).encode(TEXTS)
-    Encoder(replace(how, **change)).encode(TEXTS)
-    assert not models[1].seen
-
-
-def test_other_weights_are_other_vectors(models: list[Counting], how: EncoderSettings) -> None:
-    Encoder(how).encode(TEXTS)
-    Path(how.model, "config.json").write_text("{ }")
-    Encoder(how).encode(TEXTS)
-    assert models[1].seen == Counter(TEXTS)
-
-
-def test_a_pair_is_not_another_pair_of_the_same_letters(
-    models: list[Counting], how: EncoderSettings
-) -> None:
-    pairs = [("a", "b c"), ("a b", "c"), ("a", "b\x1fc"), ("a\x1fb", "c"), ("1 a", ""), ("", "1 a")]
-    rows = Encoder(replace(how, kind="cross")).encode(pairs)
-    assert rows.vectors().tolist() == vectors_of([str(pair) for pair in pairs])
-    assert len(rows.distinct()[0]) == len(pairs)
-
-
-def test_half_precision_on_disk(
-    models: list[Counting], how: EncoderSettings, tmp_path: Path
-) -> None:
-    Encoder(how).encode(TEXTS)
-    whole = sum(map(len, files(tmp_path).values()))
-    found = Encoder(replace(how, stored="fp16")).encode(TEXTS).vectors()
-    assert found.dtype == np.float32
-    assert found == pytest.approx(np.array(vectors_of(TEXTS)), rel=1e-3)
-    assert sum(map(len, files(tmp_path).values())) - whole < whole
 
 
 def test_token_vectors_in_eight_bits(

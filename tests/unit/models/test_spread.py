@@ -17,8 +17,7 @@ from irtoolkit.models import encoder as encoding
 from irtoolkit.models import parts
 from irtoolkit.models.encoder import Encoder, EncoderSettings
 from irtoolkit.models.presets import Kind
-from irtoolkit.models.shards import key_of
-from irtoolkit.models.spread import Chunk, Spread, Workers, chunked, packed, unpacked
+from irtoolkit.models.spread import Chunk, Spread, Workers, chunked
 from irtoolkit.models.store import Store
 from tests.tiny import WORDS, save, save_colbert
 
@@ -147,16 +146,6 @@ def test_what_is_complete_is_kept_when_a_worker_fails(models: dict[Kind, Path], 
     assert shards(home) == expected
 
 
-def test_one_chunk_starts_no_worker(models: dict[Kind, Path], home: Path) -> None:
-    encoder(models).encode(TEXTS[: 2 * SIZE])
-    expected = shards(home)
-    shutil.rmtree(home)
-    encoder(models).encode(TEXTS[:SIZE])
-    with using(Pickling(last=0)):
-        encoder(models).encode(TEXTS[: 2 * SIZE])
-    assert shards(home) == expected
-
-
 def test_a_chunk_that_another_process_is_at_is_put_off(tmp_path: Path) -> None:
     store = Store(tmp_path / "store")
     every = list(chunked(TEXTS, SIZE, lambda _: None))
@@ -171,12 +160,6 @@ def test_a_chunk_that_another_process_is_at_is_put_off(tmp_path: Path) -> None:
 
 def refuse() -> Callable[[bytes], bytes]:
     raise AssertionError("a worker starts")
-
-
-@pytest.mark.parametrize("items", [TEXTS, PAIRS])
-def test_a_chunk_arrives_as_it_was_sent(items: Any) -> None:
-    (chunk,) = chunked(items, len(items), lambda _: None)
-    assert unpacked(packed(chunk)) == chunk
 
 
 def test_a_worker_with_other_weights_is_refused(models: dict[Kind, Path]) -> None:
@@ -227,9 +210,3 @@ def watched(
 
     monkeypatch.setattr(batches, "_bear", noted)
     return encoder._model
-
-
-def test_keys_are_those_of_texts_in_order() -> None:
-    keys: list[bytes] = []
-    list(chunked([*TEXTS[:3], TEXTS[1]], SIZE, lambda _: None, keys))
-    assert keys == [key_of(text) for text in [*TEXTS[:3], TEXTS[1]]]

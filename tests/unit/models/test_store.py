@@ -72,23 +72,6 @@ def test_merged_tables_say_what_they_said(
         assert isinstance(table.high, np.memmap)
 
 
-def test_many_shards_get_a_table_and_are_not_read_to_open_the_store(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    fill(tmp_path, 3 * store._LOOSE)
-    assert values(Store(tmp_path), 0, 40) == list(range(40))
-    assert len(tables(tmp_path)) == 1
-    assert not list(tmp_path.glob("*.lock"))
-
-    opened = []
-    original = store.Shard.words
-    monkeypatch.setattr(store.Shard, "words", lambda self: opened.append(self) or original(self))  # type: ignore[func-returns-value]
-    again = Store(tmp_path)
-    assert not opened
-    assert values(again, 12, 14) == [12, 13]
-    assert len({shard.path for shard in opened}) == 1
-
-
 def test_a_second_process_sees_new_shards_and_tables(tmp_path: Path) -> None:
     fill(tmp_path, 20)
     one, two = Store(tmp_path), Store(tmp_path)
@@ -126,22 +109,6 @@ def test_a_table_cut_short_is_made_again(tmp_path: Path, size: int) -> None:
     (table,) = tables(tmp_path)
     table.write_bytes(table.read_bytes()[:size])
     assert values(Store(tmp_path), 0, 85) == list(range(85))
-
-
-def test_a_damaged_shard_of_a_table_is_made_again(tmp_path: Path) -> None:
-    paths = fill(tmp_path, 18)
-    Store(tmp_path)
-    data = bytearray(paths[3].read_bytes())
-    data[len(data) // 2] ^= 4
-    paths[3].write_bytes(data)
-    opened = Store(tmp_path)
-    expected = [not 15 <= i < 20 for i in range(90)]
-    assert opened.has(keys_of(0, 90)) == expected
-    assert not paths[3].exists()
-    assert Store(tmp_path).has(keys_of(0, 90)) == expected
-    opened.add(store.Shard(write(tmp_path, 15, 20)))
-    assert paths[3].exists()
-    assert values(opened, 0, 90) == values(Store(tmp_path), 0, 90) == list(range(90))
 
 
 def test_what_is_gone_from_a_table_is_found_in_a_newer_shard(tmp_path: Path) -> None:

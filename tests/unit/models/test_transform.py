@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,10 +10,8 @@ import pytest
 import torch
 
 from irtoolkit.base.errors import InputError
-from irtoolkit.models import loading
 from irtoolkit.training.base_model import build_model
 from irtoolkit.training.corpus_loss import EveryDocument
-from irtoolkit.training.losses import check_stage
 from irtoolkit.training.recipes import Recipe, Stage
 from tests.datasets import TEXTS
 
@@ -80,17 +77,6 @@ def test_a_score_is_that_of_the_authors_linear_layer(model: Any) -> None:
         assert np.allclose(row, expected.numpy(), atol=1e-5)
 
 
-def test_a_saved_model_scores_as_it_did(model: Any, tmp_path: Path) -> None:
-    model.save_pretrained(str(tmp_path / "saved"))
-    again = loading.open_model("dense", str(tmp_path / "saved")).eval()
-    assert np.allclose(again.encode_query(ASKED), model.encode_query(ASKED), atol=1e-6)
-    assert np.allclose(again.encode_document(QUOTES), model.encode_document(QUOTES), atol=1e-6)
-    # In another order, and some only.
-    assert np.allclose(
-        again.encode_document(QUOTES[::-2]), model.encode_document(QUOTES)[::-2], atol=1e-6
-    )
-
-
 def test_only_the_quotes_of_training_are_scored(model: Any) -> None:
     with pytest.raises(
         InputError, match="the 4 documents that it was trained with, and 'a bird' is"
@@ -143,8 +129,3 @@ def test_words_learned_in_training_are_used_after_it(model: Any) -> None:
 def test_what_transform_cannot_be(recipe: Recipe, said: str) -> None:
     with pytest.raises(InputError, match=said):
         build_model(recipe, 1, "cpu", TEXTS, QUOTES)
-
-
-def test_only_a_model_that_maps_has_a_mapping_loss() -> None:
-    with pytest.raises(InputError, match=r"mapping=0\.5: queries are mapped with start=transform"):
-        check_stage(replace(RECIPE, start="lstm"), RECIPE.stages[0])

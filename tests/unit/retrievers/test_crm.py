@@ -8,14 +8,11 @@ from collections import Counter
 from itertools import count
 from typing import Any
 
-import ir_datasets
 import pytest
 
 from irtoolkit.base.analysis import analyzer
 from irtoolkit.base.errors import InputError
-from irtoolkit.retrievers import create_retriever
 from irtoolkit.retrievers.known_contexts import CRM, training_id
-from irtoolkit.retrievers.task import load_task
 from tests import datasets
 from tests.datasets import scores_of
 
@@ -102,16 +99,6 @@ def test_candidates_are_scored_in_any_order_and_number(pooling: Any) -> None:
         assert found[query] == pytest.approx(expected, abs=8 * 2.0**-40)
 
 
-def test_he_et_al_are_the_square_and_quoter_the_best() -> None:
-    contexts = {"c1": "cat", "c2": "dog", "c3": "cat dog"}
-    golds = {"c1": ["a"], "c2": ["a"], "c3": ["b"]}
-    dataset_id = pair(contexts, golds, {"q": "cat"})
-    assert scores_of(dataset_id, CRM())["q"]["a"] == pytest.approx(1.0)
-    assert scores_of(dataset_id, CRM(pooling="mean"))["q"]["a"] == pytest.approx(0.5)
-    assert scores_of(dataset_id, CRM(pooling="square"))["q"]["a"] == pytest.approx(0.5)
-    assert CRM().pooling == "max"
-
-
 def test_only_positive_grades_make_a_context_known() -> None:
     base = f"test-crm-{next(NUMBERS)}"
     register(f"{base}/train", CONTEXTS, GOLDS, grades={"a": 0, "b": 2, "e": -1})
@@ -143,14 +130,9 @@ def test_the_terms_are_those_of_the_analysis_asked_for() -> None:
     ("dataset_id", "train", "expected"),
     [
         ("quoter/en/test", "train", "quoter/en/train"),
-        ("quoter/en/val", "train", "quoter/en/train"),
         ("quoter/en/lower/test", "train", "quoter/en/lower/train"),
-        ("quoter/en/lower/test/left", "train", "quoter/en/lower/train/left"),
         ("quoter/sample/lzh/val/right", "train", "quoter/sample/lzh/train/right"),
-        ("quoter/en/test", "val", "quoter/en/val"),
-        ("egret/dev", "train", "egret/train"),
         ("test/of/dev/left", "train", "test/of/train/left"),
-        ("quoter/en/test", "quoter/zh/train", "quoter/zh/train"),
         ("csfcube", "csfcube/method", "csfcube/method"),
     ],
 )
@@ -161,40 +143,6 @@ def test_the_training_set_is_told_from_the_id(dataset_id: str, train: str, expec
 def test_a_dataset_without_a_split_needs_one_named() -> None:
     with pytest.raises(InputError, match="csfcube has no split"):
         training_id("csfcube", "train")
-
-
-@pytest.mark.parametrize("part", ["", "/lower"])
-@pytest.mark.parametrize("split", ["val", "test"])
-@pytest.mark.parametrize("lang", ["en", "zh", "lzh"])
-def test_splits_of_the_sample_learn_from_its_training_split(
-    lang: str, split: str, part: str
-) -> None:
-    settings: dict[str, Any] = {} if lang == "en" else {"tokenizer": "cjk", "stop": "none"}
-    base = f"quoter/sample/{lang}{part}"
-    found = scores_of(f"{base}/{split}", CRM(**settings))
-    assert found == scores_of(f"{base}/{split}", CRM(train=f"{base}/train", **settings))
-    train = ir_datasets.load(f"{base}/train")
-    known = {row.doc_id for row in train.qrels_iter() if row.relevance > 0}
-    for row in found.values():
-        assert all(score == 0 for doc, score in row.items() if doc not in known)
-    assert any(score > 0 for row in found.values() for score in row.values())
-
-
-def test_examples_of_one_split_know_nothing_of_the_other() -> None:
-    """Every example of EgRet has one context, which stands in one split; a known one scores 0 or
-    is no candidate: either is said, and nothing is made up."""
-    train = ir_datasets.load("egret/sample/train")
-    known = {row.doc_id for row in train.qrels_iter()}
-    task = load_task("egret/sample/dev")
-    if known & set(task.doc_ids):
-        scored = scores_of("egret/sample/dev", CRM())
-        golds = {
-            row.query_id: row.doc_id for row in ir_datasets.load("egret/sample/dev").qrels_iter()
-        }
-        assert all(scored[query][gold] == 0 for query, gold in golds.items())
-    else:
-        with pytest.raises(InputError, match="no document of egret/sample/dev has a known context"):
-            scores_of("egret/sample/dev", CRM())
 
 
 def test_passages_without_known_contexts_are_refused() -> None:
@@ -214,11 +162,3 @@ def test_a_training_set_without_judgments_is_refused() -> None:
     name = register(f"test-crm-{next(NUMBERS)}/train", {"c": "cat"})
     with pytest.raises(InputError, match="has no judged queries"):
         scores_of("quoter/sample/en/test", CRM(train=name))
-
-
-def test_settings() -> None:
-    made = create_retriever("crm", {"train": "val", "pooling": "mean", "tokenizer": "jieba"})
-    assert made == CRM(train="val", pooling="mean", tokenizer="jieba")
-    with pytest.raises(InputError, match="pooling=best"):
-        create_retriever("crm", {"pooling": "best"})
-    assert not made.reads_corpus()

@@ -99,11 +99,3 @@ def test_an_index_of_dense_is_searched_with_feedback(
         kept = {row.doc_id: row.score for row in run.ranking(query)}
         assert kept == pytest.approx(found[query], rel=1e-4, abs=1e-4)
     assert opened.search(QUERIES["q1"], k=3)[0].doc_id == run.ranking("q1")[0].doc_id
-
-
-def test_candidates_give_the_feedback(model: str) -> None:
-    pools = {"q1": ["d1", "d2", "d5", "d9"], "q2": ["d3"], "q3": []}
-    found = scores_of(register(DOCS, QUERIES, pools=pools), made(model))
-    own = {name: DOCS[name] for name in pools["q1"]}
-    alone = scores_of(register(own, {"q1": QUERIES["q1"]}), made(model))
-    assert found["q1"] == pytest.approx(alone["q1"], rel=1e-5)

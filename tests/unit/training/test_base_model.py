@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,6 @@ import torch
 import transformers
 from sentence_transformers import (
     CrossEncoder,
-    MultiVectorEncoder,
     SentenceTransformer,
 )
 from sentence_transformers.base.modules import Dense, Normalize, Transformer
@@ -104,17 +102,6 @@ def test_one_encoder_of_a_plain_transformer(starts: Any, pooling: Any) -> None:
         assert np.allclose(found, expected[pooling], atol=1e-4)
 
 
-def test_a_query_encoder_with_a_start_of_its_own(starts: Any) -> None:
-    model = build(
-        starts["plain"], query_start=starts["other"], encoders=2, pooling="cls",
-        query_pooling="mean", query_length=7, doc_length=9,
-    )  # fmt: skip
-    asked = build(starts["other"], pooling="mean", query_length=7, doc_length=7)
-    shown = build(starts["plain"], pooling="cls", query_length=9, doc_length=9)
-    assert np.allclose(model.encode_query(TEXTS), asked.encode(TEXTS), atol=1e-5)
-    assert np.allclose(model.encode_document(TEXTS), shown.encode(TEXTS), atol=1e-5)
-
-
 def test_one_encoder_with_two_poolings(starts: Any, tmp_path: Path) -> None:
     """Shared, also when it has been saved."""
     build(starts["plain"], pooling="cls", query_pooling="mask").save(str(tmp_path / "model"))
@@ -133,21 +120,6 @@ def test_two_encoders_go_on_from_two(starts: Any, tmp_path: Path) -> None:
         build(str(tmp_path / "first"))
 
 
-def test_the_head_of_a_cross_encoder_is_drawn_by_the_seed(starts: Any) -> None:
-    for name in ("plain", "masked", "whole"):
-        for labels in (1, 2):
-            first, again, other = (
-                build(starts[name], seed, kind="cross", labels=labels) for seed in (1, 1, 2)
-            )
-            assert isinstance(first, CrossEncoder)
-            assert first.num_labels == labels
-            assert same(first, again)
-            assert not same(first, other)
-            head = weights(first)["0.model.classifier.weight"]
-            assert head.shape == (labels, DIMENSIONS)
-            assert float(head.std()) > 0
-
-
 def test_a_cross_encoder_goes_on_with_its_head(starts: Any) -> None:
     own = CrossEncoder(starts["one"], device="cpu")
     assert same(build(starts["one"], kind="cross"), own)
@@ -163,23 +135,6 @@ def test_other_weights_than_a_head_must_be_there(tmp_path: Path, kind: Any) -> N
     model.save_pretrained(folder, state_dict=kept)
     with pytest.raises(InputError, match=r"has no weights for (bert\.)?encoder\.layer\.1\."):
         build(folder, kind=kind)
-
-
-def test_late_interaction_over_a_plain_transformer(starts: Any) -> None:
-    """ColBERT: 128 dimensions, markers, filled queries, documents without punctuation."""
-    model, again, other = (
-        build(starts["plain"], s, kind="late", query_length=9) for s in (1, 1, 2)
-    )
-    assert isinstance(model, MultiVectorEncoder)
-    assert same(model, again)
-    assert not same(model, other)
-    asked, shown = model.encode_query(QUERIES), model.encode_document(["a cat, on the mat!", ""])
-    assert {tuple(tokens.shape) for tokens in asked} == {(9, 128)}
-    # [CLS] [unused1] a cat on the mat [SEP]
-    assert [tuple(tokens.shape) for tokens in shown] == [(8, 128), (3, 128)]
-    words = model.preprocess(["a cat"], prompt=model.prompts["query"], task="query")["input_ids"]
-    tokens = model.tokenizer.convert_ids_to_tokens(words[0])
-    assert tokens == ["[CLS]", "[unused0]", "a", "cat", "[SEP]", *["[MASK]"] * 4]
 
 
 def test_markers_for_a_vocabulary_without(tmp_path: Path) -> None:
@@ -274,24 +229,15 @@ def test_a_frozen_document_encoder_stays_as_it_is(starts: Any) -> None:
 
 AMISS: list[tuple[str, dict[str, Any], str]] = [
     ("plain", {"kind": "late", "encoders": 2}, "encoders=2 is not for models of kind late"),
-    ("masked", {"kind": "sparse", "pooling": "cls"}, "pooling=cls is not for models of kind sparse"),
     ("plain", {"kind": "cross", "query_pooling": "cls"}, "query_pooling=cls is not for"),
-    ("plain", {"kind": "late", "sememes": "x"}, "sememes=x is not for models of kind late"),
     ("plain", {"labels": 2}, "labels=2 is not for models of kind dense"),
-    ("plain", {"kind": "cross", "query_length": 5}, r"query_length=5 is not .* together as doc_length\)"),
     ("masked", {"kind": "sparse", "similarity": "cosine"}, r"similarity=cosine is not .*\(leave"),
-    ("plain", {"kind": "cross", "similarity": "dot"}, "similarity=dot is not for models of kind cross"),
     ("plain", {"query_start": "x"}, r"query_start=x with one encoder \(encoders=2\)"),
-    ("plain", {"sememes": "x"}, r"queries share their encoder \(encoders=2\)"),
     ("nothing", {}, "there is no model in /nothing"),
     ("", {}, r"names no base model \(start=PRESET"),
-    ("plain", {"kind": "sparse"}, r"kind sparse cannot start from .* \(a masked language model\)"),
     ("whole", {"kind": "sparse"}, "cannot start from .*, which is of kind dense"),
-    ("colbert", {}, r"kind dense cannot start from .*, which is of kind late \(a plain transf"),
     ("static", {"doc_length": 5}, "document texts of 5 tokens: the model does not truncate texts"),
-    ("static", {"pooling": "mask"}, "pooling=mask is for the tokens of a transformer"),
     ("plain", {"doc_length": LONGEST + 1}, f"length of {LONGEST + 1} tokens is more than the model's {LONGEST}"),
-    ("plain", {"query_length": -1}, "query_length=-1 is not at least 1"),
     ("static", {"encoders": 2, "sememes": "sememes"}, "that has no sememes yet"),
 ]  # fmt: skip
 
@@ -302,19 +248,6 @@ def test_a_recipe_that_cannot_be_followed(starts: Any, start: str, how: Any, exp
     how = {k: starts["sememes"] if v == "sememes" else v for k, v in how.items()}
     with pytest.raises(InputError, match=expected):
         build(place, **how)
-
-
-def test_weights_for_another_backend_alone(starts: Any, tmp_path: Path) -> None:
-    place = tmp_path / "exported"
-    shutil.copytree(starts["plain"], place)
-    (place / "model.safetensors").rename(place / "model.onnx")
-    expected = r"onnx only.*\(irtoolkit convert torch .*exported -o FOLDER, and start=FOLDER\)"
-    with pytest.raises(InputError, match=expected):
-        build(str(place))
-    (place / "model.onnx").rename(place / "openvino_model.bin")
-    (place / "openvino_model.xml").touch()
-    with pytest.raises(InputError, match=r"openvino only.*\(the model that was exported\)"):
-        build(str(place))
 
 
 def test_dprs_own_form(tmp_path: Path) -> None:

@@ -121,18 +121,6 @@ def test_chunks_change_no_gradient(name: str, similarity: str) -> None:
         assert gradient.abs().sum() > 0
 
 
-def test_equal_vectors_have_a_gradient() -> None:
-    """The root of 0 has none, and Euclidean losses would be lost."""
-    x = np.ones((2, 3))
-    for name in ("triplet", "sampled"):
-        model = Vectors(3, "euclidean")
-        columns = [features(x), features(x), features(x + 1)]
-        made = make_loss(model, stage(name), "dense")(columns, None)
-        made.backward()
-        assert model.weight.grad is not None
-        assert torch.isfinite(model.weight.grad).all()
-
-
 def test_all_trains_queries_only() -> None:
     matrix = torch.randn(4, 3, requires_grad=True)
     model = Vectors(3, "dot").float()
@@ -183,16 +171,6 @@ def late_batch(rows: int, negatives: int, seed: int) -> tuple[list[Any], list[An
     shapes = [(3, rng.integers(1, 4, rows)), *[(5, rng.integers(1, 6, rows))] * (1 + negatives)]
     columns = [(rng.normal(size=(rows, most, 4)), counts) for most, counts in shapes]
     return columns, [tokens(x, counts) for x, counts in columns]
-
-
-def test_late_chunks_change_no_gradient() -> None:
-    gradients = []
-    for chunk in (None, 1, 3):
-        model = Vectors(4, "maxsim")
-        make_loss(model, stage("in-batch", chunk=chunk), "late")(late_batch(5, 2, 0)[1]).backward()
-        gradients.append(model.weight.grad)
-    for gradient in gradients[1:]:
-        torch.testing.assert_close(gradient, gradients[0], rtol=1e-4, atol=1e-5)
 
 
 def test_colberts_loss_is_that_of_one_negative() -> None:

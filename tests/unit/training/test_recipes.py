@@ -5,25 +5,19 @@ from __future__ import annotations
 import itertools
 import json
 import re
-import shlex
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import ir_datasets
 import pytest
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.datasets.identity import DatasetId
 from irtoolkit.models.presets import SAVED_AS, presets
-from irtoolkit.papers.catalogue import find_row, tables
-from irtoolkit.papers.systems import Training, of_row
+from irtoolkit.papers.catalogue import tables
 from irtoolkit.papers.tables import Row, Table, load_table
 from irtoolkit.ranking.systems import find_system
-from irtoolkit.retrievers import retrievers
-from irtoolkit.retrievers.texts import view
-from irtoolkit.scoring.evaluation import parse_measures
 from irtoolkit.training.losses import check_stage
 from irtoolkit.training.model_paths import RECORD, trained_folder
 from irtoolkit.training.recipe_files import find_recipe, recipe_names, recipe_variables
@@ -60,57 +54,6 @@ def test_a_recipe_is_whole(name: str, chosen: dict[str, str]) -> None:
     assert recipe.start
     for stage in recipe.stages:
         check_stage(recipe, stage)
-
-
-@each_choice
-def test_its_datasets_views_and_measures_are_there(name: str, chosen: dict[str, str]) -> None:
-    known = set(ir_datasets.registry._registered)
-    for stage in find_recipe(name, chosen).stages:
-        if stage.source == "dataset":
-            assert stage.dataset in known
-        if stage.evaluate:
-            assert stage.evaluate in known
-            assert stage.measure is not None
-            # What decides when to stop is not what the table is measured on.
-            assert "test" not in stage.evaluate.split("/")
-            assert not stage.held_out
-        if stage.measure is not None:
-            assert list(parse_measures([stage.measure])) == [stage.measure]
-            assert stage.evaluate or stage.held_out
-        for dataset_id in filter(None, (stage.dataset, stage.evaluate)):
-            base, _, rest = dataset_id.partition("/")
-            sample = ir_datasets.load(f"{base}/sample/{rest}")
-            for text in (
-                view(next(iter(sample.queries_iter())), stage.query),
-                view(next(iter(sample.docs_iter())), stage.doc),
-            ):
-                assert " ".join(text).strip()
-
-
-@each_choice
-def test_a_mark_is_a_token_of_the_start(name: str, chosen: dict[str, str]) -> None:
-    """RoBERTa's mask is <mask>, BERT's [MASK]; what pools at the mask must meet one."""
-    recipe = find_recipe(name, chosen)
-    for stage in recipe.stages:
-        kind, _, token = stage.query.partition(":")
-        if kind == "masked":
-            own = "<mask>" if "roberta" in recipe.start else "[MASK]"
-            assert token in (own, "[SEP]")
-        if recipe.query_pooling == "mask":
-            assert stage.query == "masked:[MASK]"
-
-
-def test_a_benchmark_with_a_validation_split_stops_on_it() -> None:
-    for name, chosen in CHOICES:
-        for stage in find_recipe(name, chosen).stages:
-            if stage.measure is not None and stage.source == "dataset":
-                base = stage.dataset.partition("/")[0]
-                splits = {other.split("/")[-1] for other in ir_datasets.registry._registered
-                          if other.startswith(f"{base}/")}  # fmt: skip
-                if "val" in splits:
-                    assert stage.evaluate == stage.dataset.replace("train", "val")
-                else:
-                    assert stage.held_out > 0
 
 
 # -- models --------------------------------------------------------------------------------------
@@ -168,20 +111,6 @@ each_trained = each("table, row, group", TRAINED)
 
 def settings_of(row: Row, group: str) -> dict[str, Any]:
     return {**row.train_set, **row.train_set_for.get(group, {})}
-
-
-@each_trained
-def test_a_rows_recipe_makes_the_model_that_its_retriever_takes(
-    table: Table, row: Row, group: str
-) -> None:
-    recipe = find_recipe(str(row.train), settings_of(row, group))
-    retriever = retrievers()[str(row.retriever)]
-    assert getattr(retriever, "applies", None) == recipe.kind
-    assert "weights" in retriever().settings()
-    made = of_row(table, row, {}, table.groups[group])
-    assert made.training == Training(str(row.train), settings_of(row, group))
-    assert made.settings()["weights"] == str(made.training.folder)
-    assert row.settings["model"] in presets()
 
 
 @each_trained
@@ -248,21 +177,6 @@ def test_a_row_is_missing_until_its_model_is_trained(cache: Path, starts: dict[s
     assert system.missing() == UNTRAINED
 
 
-def test_the_command_trains_to_where_the_row_looks() -> None:
-    for table, row, group in TRAINED:
-        training = of_row(table, row, {}, table.groups[group]).training
-        assert training is not None
-        irtoolkit, train, name, *pairs = shlex.split(training.command)
-        assert (irtoolkit, train) == ("irtoolkit", "train")
-        settings = dict(pair.split("=", 1) for pair in pairs if pair != "--set")
-        assert trained_folder(name, settings) == training.folder
-
-
-def test_an_untrained_system_is_refused_with_the_command(cache: Path, irtoolkit: Command) -> None:
-    answer = irtoolkit("retrieve", DATASET, "dense-RELiC-1-1", "-o", "x.run")
-    assert (answer.status, answer.err) == (2, f"irtoolkit: {UNTRAINED}\n")
-
-
 def reproduce(irtoolkit: Command, *args: str) -> tuple[dict[str, Any], str]:
     answer = irtoolkit("reproduce", *args, "--sample", "--format", "json")
     assert answer.status == 0, answer.err
@@ -297,36 +211,6 @@ def test_reproduce_says_whether_a_model_is_at_hand(
 
 
 # -- several tables of one benchmark -------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("dataset_id", "side"),
-    [
-        ("", "both"),
-        ("quoter/en/lower/test", "both"),
-        ("quoter/en/lower/val", "both"),
-        ("relic/val", "both"),
-        ("quoter/zh/lower/test/left", "left"),
-        ("quoter/sample/lzh/lower/test/left", "left"),
-    ],
-)
-def test_what_a_dataset_shows_tells_a_benchmarks_tables_apart(dataset_id: str, side: str) -> None:
-    found = find_row("Ours", DatasetId.parse(dataset_id))
-    assert found is not None
-    _, row = found
-    assert (row.train_set["side"], row.view) == (side, None if side == "both" else "left")
-    training = find_system("Ours", {}, dataset_id).training
-    assert training is not None
-    language = next((code for code in ("en", "zh", "lzh") if code in dataset_id.split("/")), None)
-    own = {} if language is None else {"language": language}
-    assert training.settings == {"side": side, **own}
-
-
-def test_a_system_of_another_table_is_found_too() -> None:
-    assert find_system("DPR-on-RELiC", {}, "plotretrieval/val").training is not None
-    assert find_system("BM25", {}, "plotretrieval/val").settings()["stem"] == "porter"
-    with pytest.raises(InputError, match="each have a system BM25"):
-        find_system("BM25", {}, "relic/val")
 
 
 @pytest.mark.parametrize(

@@ -148,38 +148,6 @@ def test_every_promise(rows: TrainingSet, size: int, world: int, how: dict[str, 
     assert epoch_of(again, 1) == epoch_of(processes, 1)
 
 
-@pytest.mark.parametrize("golds", [list(range(96)), [i // 4 for i in range(96)]])
-@pytest.mark.parametrize("world", [2, 4])
-def test_processes_together_have_the_batches_of_one(golds: list[int], world: int) -> None:
-    rows = plain(golds, groups=[i % 2 for i in range(96)])
-    for epoch in range(3):
-        one = epoch_of(shared(rows, 8, 1, grouped=True, apart=True, seed=7), epoch)
-        assert epoch_of(shared(rows, 8, world, grouped=True, apart=True, seed=7), epoch) == one
-
-
-def test_any_two_rows_that_may_meet_do() -> None:
-    # Ten documents with three rows each: chance, and not the order of rows, says who meets.
-    rows = plain([i // 3 for i in range(30)])
-    batches = BatchSampler(rows, 6, grouped=False, apart=True, seed=0)
-    met = set()
-    for epoch in range(150):
-        batches.set_epoch(epoch)
-        met |= {(a, b) for batch in batches for a in batch for b in batch if a < b}
-    assert met == {(a, b) for a in range(30) for b in range(a + 1, 30) if a // 3 != b // 3}
-
-
-def test_rows_that_cannot_be_shared_take_turns() -> None:
-    rows = plain(list(range(23)))
-    processes = shared(rows, 8, 4, grouped=False, apart=True, seed=5)
-    rested: Counter[int] = Counter()
-    for epoch in range(23):
-        rested.update(
-            set(range(23)) - {row for batch in epoch_of(processes, epoch) for row in batch}
-        )
-    assert set(rested.values()) == {3}
-    assert len(rested) == 23
-
-
 def test_groups_smaller_than_the_processes_make_no_batch() -> None:
     rows = plain(list(range(5)), groups=[0, 0, 1, 1, 1])
     for world, batches, left_out in ((4, 0, 5), (3, 1, 2), (2, 2, 0), (1, 2, 0)):

@@ -18,9 +18,7 @@ from irtoolkit.base.spans import Span
 from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.retrievers.cross import CrossEncoder
 from irtoolkit.retrievers.task import load_task
-from irtoolkit.retrievers.texts import view
 from irtoolkit.runs import Run
-from irtoolkit.training import sets
 from irtoolkit.training.duplicates import words_of
 from irtoolkit.training.recipes import Stage
 from irtoolkit.training.sets import build_training_set
@@ -66,32 +64,6 @@ def pairs(rows: TrainingSet) -> list[tuple[str, str]]:
 def pools_of(dataset_id: str) -> dict[str, set[str]]:
     found = Dataset.load(dataset_id).candidates()
     return {query: {*docs} for queries, docs in found for query in queries}
-
-
-@pytest.mark.parametrize(("dataset_id", "query", "doc"), SAMPLES)
-@pytest.mark.parametrize("whole", [False, True])
-def test_rows_of_a_dataset(dataset_id: str, query: str, doc: str, whole: bool) -> None:
-    stage = Stage(dataset=dataset_id, query=query, doc=doc)
-    rows = build_training_set(replace(stage, loss="all") if whole else stage)
-    dataset = ir_datasets.load(dataset_id)
-    assert len(rows) == len(rows.queries) == len(rows.golds) == len(rows.groups)
-    assert pairs(rows) == relevant(dataset_id)
-    asked = {q.query_id: " ".join(view(q, query)) for q in dataset.queries_iter()}
-    texts = {d.doc_id: d for d in dataset.docs_iter()}
-    assert list(rows.queries) == [asked[name] for name in rows.query_ids]
-    assert list(rows.docs) == [" ".join(view(texts[name], doc)) for name in rows.doc_ids]
-    pools = pools_of(dataset_id)
-    judged = {name for name, _ in relevant(dataset_id)}
-    golds = {name for _, name in relevant(dataset_id)}
-    assert {*rows.doc_ids} == (set().union(*(pools[q] for q in judged)) if whole else golds)
-    for row in range(len(rows)):
-        assert {*rows.doc_ids[rows.pool(row)]} == pools[rows.query_ids[row]] & {*rows.doc_ids}
-        assert rows.pool(row).tolist() == sorted(rows.pool(row).tolist())
-        assert rows.name(row) == f"query {rows.query_ids[row]} with document {rows.doc_ids[rows.golds[row]]}"  # fmt: skip
-    books = [getattr(texts[name], "book", None) for name in rows.doc_ids[rows.golds]]
-    assert rows.groups.tolist() == [list(dict.fromkeys(books)).index(book) for book in books]
-    assert rows.what == dataset_id
-    assert rows.negatives is rows.scores is None
 
 
 def test_queries_without_a_judged_gold_are_reported(
@@ -172,28 +144,12 @@ def test_what_a_dataset_bars(dataset_id: str, query: str, doc: str) -> None:
         ]
 
 
-def test_graded_judgments_are_all_rows() -> None:
-    name = register(DOCS, ASKED, qrels=GOLDS)
-    rows = build_training_set(Stage(dataset=name))
-    # In the order of the queries; a document that is not relevant makes no row.
-    assert rows.query_ids.tolist() == ["q1", "q1", "q2"]
-    assert rows.doc_ids[rows.golds].tolist() == ["d0", "d3", "d5"]
-    assert rows.excluded(0).tolist() == rows.excluded(1).tolist() == [0, 1]
-    assert rows.query_of.tolist() == [0, 0, 1]
-
-
 def test_a_split_without_relevant_documents() -> None:
     name = register(DOCS, ASKED, qrels=[("q1", "d1", 0), ("q2", "d1", -1)])
     with pytest.raises(InputError, match=f"{name} has no judged query with a relevant document"):
         build_training_set(Stage(dataset=name))
     with pytest.raises(InputError, match="relic/sample/test/4-4 has no qrels"):
         build_training_set(Stage(dataset="relic/sample/test/4-4"))
-
-
-def test_judgments_of_strange_queries() -> None:
-    name = register(DOCS, ASKED, qrels=[*GOLDS, ("q9", "d1", 1)])
-    with pytest.raises(InputError, match=f"the qrels of {name} judge query q9"):
-        build_training_set(Stage(dataset=name))
 
 
 @pytest.mark.parametrize("doc", ["d7", "nowhere"])
@@ -226,21 +182,6 @@ def test_too_few_candidates() -> None:
 # -- the cache --------------------------------------------------------------------------------
 
 
-def test_what_was_built_is_mapped(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    stage = Stage(dataset=RELIC, negatives="random", count=3)
-    first = build_training_set(stage)
-    files = {path: path.stat().st_mtime_ns for path in cache.rglob("*.arrow")}
-    with monkeypatch.context() as patch:
-        patch.setattr(sets, "_write", lambda *args: pytest.fail("written again"))
-        second = build_training_set(stage)
-    assert {path: path.stat().st_mtime_ns for path in cache.rglob("*.arrow")} == files
-    assert second.fingerprint == first.fingerprint
-    assert list(second.docs) == list(first.docs)
-    assert not [path for path in (cache / "training").iterdir() if not path.is_dir()]
-    # Not the same text of Python's, but the same place in the file.
-    assert second.docs[0] is not second.docs[0]
-
-
 def test_everything_that_decides_rows_is_in_the_fingerprint(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -268,26 +209,6 @@ def test_everything_that_decides_rows_is_in_the_fingerprint(
 
 
 # -- using a set ------------------------------------------------------------------------------
-
-
-def test_selected_rows() -> None:
-    rows = build_training_set(
-        Stage(dataset=register(DOCS, ASKED, qrels=GOLDS), negatives="random", count=2)
-    )
-    some = rows.select(np.array([2, 0]))
-    assert list(some.queries) == ["second", "first"]
-    assert some.query_ids.tolist() == ["q2", "q1"]
-    assert some.doc_ids[some.golds].tolist() == ["d5", "d0"]
-    assert list(some.docs) == list(rows.docs)
-    assert some.excluded(0).tolist() == rows.excluded(2).tolist()
-    assert some.pool(1).tolist() == rows.pool(0).tolist() == [*range(8)]
-    assert some.name(0) == "query q2 with document d5"
-    again = some.select(np.array([1]))
-    assert list(again.queries) == ["first"]
-    assert len(again) == 1
-    assert len({rows.fingerprint, some.fingerprint, again.fingerprint}) == 3
-    assert rows.select(np.array([2, 0])).fingerprint == some.fingerprint
-    assert rows.select(np.array([0, 2])).fingerprint != some.fingerprint
 
 
 # -- mined negatives --------------------------------------------------------------------------
@@ -393,28 +314,16 @@ def test_runs_that_are_too_short(tmp_path: Path) -> None:
     ("stage", "message"),
     [
         (Stage(), "source=dataset without dataset"),
-        (Stage(dataset="no/such"), "no dataset 'no/such'"),
         (Stage(dataset=RELIC, query="title"), "RelicQuery has no text field 'title'"),
-        (Stage(dataset=RELIC, doc="title"), "Passage has no text field 'title'"),
         (Stage(dataset=RELIC, negatives="random"), "negatives=random with count=0"),
-        (Stage(dataset=RELIC, negatives="mined", run="x.run", count=-1), "negatives=mined with count=-1"),
         (Stage(dataset=RELIC, count=4), "negatives=none with count=4"),
-        (Stage(dataset=RELIC, negatives="mined", count=1), "negatives=mined without a run"),
         (Stage(dataset=RELIC, run="x.run"), "run=x.run without negatives=mined"),
-        (Stage(dataset=RELIC, near=0), "near=0.0 makes any two documents near duplicates"),
         (Stage(dataset=RELIC, teacher="x", negatives="random", count=1), "a teacher with negatives=random"),
-        (Stage(source="examples"), "source=examples without file"),
-        (Stage(source="examples", file="none.jsonl"), "none.jsonl: no such file"),
         (Stage(source="examples", file="a", negatives="mined", count=1, run="x"), "for which there are no runs"),
-        (Stage(source="triples"), "source=triples without file"),
         (Stage(source="triples", file="a", negatives="random", count=1), "has one negative"),
-        (Stage(source="triples", file="a", negatives="mined", count=2), "has one negative"),
         (Stage(source="triples", file="a", run="x"), "has one negative"),
-        (Stage(source="surroundings"), "source=surroundings without dataset"),
         (Stage(source="surroundings", dataset=RELIC, around=0), "around=0 sentences"),
-        (Stage(source="surroundings", dataset=RELIC, length=0), "length=0 sentences"),
         (Stage(source="surroundings", dataset="csfcube/sample"), "are not passages of books"),
-        (Stage(source="surroundings", dataset=RELIC, length=5000), "no passage of 5000 sentences"),
         (Stage(source="surroundings", dataset=RELIC, negatives="mined", count=1), "there are no runs"),
     ],
 )  # fmt: skip
@@ -482,12 +391,6 @@ def test_lines_that_are_no_examples(line: str | bytes, message: str, write: Call
     assert "release" not in caught.value.remedy
 
 
-def test_files_without_rows(write: Callable[..., Path]) -> None:
-    for source in ("examples", "triples"):
-        with pytest.raises(InputError, match=r"empty\.jsonl: no rows to train on"):
-            build_training_set(Stage(source=source, file=str(write("empty.jsonl", "\n"))))  # type: ignore[arg-type]
-
-
 # -- triples ----------------------------------------------------------------------------------
 
 
@@ -506,21 +409,6 @@ def shown(rows: TrainingSet) -> list[tuple[str, str, str]]:
         (rows.queries[i], rows.docs[int(rows.golds[i])], rows.docs[int(rows.negatives[i, 0])])
         for i in range(len(rows))
     ]
-
-
-def test_triples_of_texts(write: Callable[..., Path]) -> None:
-    lines = [("q one", "p one", "n one"), ("q two", "p two", "p one"), ("q one", "n two", "n one")]
-    rows = triples(write, [triple(*line) for line in lines])
-    assert shown(rows) == lines
-    # Each text once, whatever it is on its lines; and a query bars its golds of all lines.
-    assert sorted(rows.docs) == ["n one", "n two", "p one", "p two"]
-    assert rows.query_of.tolist() == [0, 1, 0]
-    assert rows.query_ids.tolist() == ["1.query", "2.query", "1.query"]
-    assert rows.doc_ids.tolist() == ["1.positive", "1.negative", "2.positive", "3.positive"]
-    assert rows.excluded(0).tolist() == rows.excluded(2).tolist() == [0, 3]
-    assert rows.what == "triples.jsonl"
-    again = triples(write, [triple(*line) for line in lines], negatives="mined", count=1)
-    assert shown(again) == lines
 
 
 def test_triples_of_objects(write: Callable[..., Path]) -> None:

@@ -19,22 +19,14 @@ def place(token: Any, logprob: Any = -0.1, *others: tuple[Any, Any]) -> dict[str
     ("logprobs", "expected"),
     [
         (None, None),
-        ({}, None),
         ({"content": None}, None),
-        ([], None),
         ({"content": []}, {}),
-        ({"content": [place("**"), place("\n")]}, {}),
         ({"content": [place("yes")]}, {"yes": -0.1}),
         (
             {"content": [place("**"), place("Yes", -0.5, ("Yes", -0.5), ("No", -1)), place("no")]},
             {"Yes": -0.5, "No": -1.0},
         ),
-        (
-            {"content": [place("a", -1, ("b", None), (3, -1), ("c", float("-inf")), ("d", True))]},
-            {"a": -1.0},
-        ),
         ({"content": [{"token": "a", "logprob": -1, "top_logprobs": None}]}, {"a": -1.0}),
-        ({"content": ["yes", None]}, {}),
         ({"content": [place("y\ud83d", -1)]}, {"y?": -1.0}),
     ],
 )
@@ -67,14 +59,10 @@ def test_odds(shares: dict[str, float], expected: float | None) -> None:
     ("tokens", "reasons", "place"),
     [
         (["true"], False, 0),
-        (["\n", "**", "true"], False, 2),
         (["So", " it", " is", "</think>", " ", "true"], True, 5),
-        (["<think>", "no", "</th", "ink>\n", "false"], False, 4),
         (["a", "</think>b", "</think>", " true"], True, 3),
         (["hm</think>true"], True, 0),
-        (["it", " may", " be", " true"], True, None),
         (["<think>", "it", " may"], False, None),
-        (["a</think>", "."], True, None),
         ([], False, None),
     ],
 )
@@ -83,13 +71,3 @@ def test_the_answer_follows_the_reasoning(
 ) -> None:
     """As of Rank1, whose prompt begins the reasoning itself."""
     assert answer_place(tokens, reasons) == place
-
-
-def test_a_servers_answer_after_reasoning() -> None:
-    said = [
-        place("<think>", 0.0),
-        place("true", -2.0),
-        place("</think>", 0.0),
-        place("false", -0.5),
-    ]
-    assert alternatives_of({"logprobs": {"content": said}}) == {"false": -0.5}

@@ -64,13 +64,6 @@ def test_each_text_is_asked_about_once_in_batches(texts: list[str], size: int) -
     assert [answers[text] for text in texts] == [[text[::-1], len(text)] for text in texts]
 
 
-def test_long_texts_come_first() -> None:
-    model = Model()
-    filled(TEXTS, model)
-    lengths = [len(text) for text in model.asked]
-    assert lengths == sorted(lengths, reverse=True)
-
-
 def test_what_is_there_is_not_asked_again() -> None:
     filled(TEXTS)
     again = Model()
@@ -147,15 +140,6 @@ def test_portions_that_came_before_a_failure_are_kept() -> None:
             Answers("kind", {"n": 1}).gather([*TEXTS, "t", "u", "v"], failing, progress=False)
     first, second = asked
     assert second == [text for i, text in enumerate(first) if i not in (1, 4, 6)]
-
-
-def test_nobody_is_asked_when_all_is_there() -> None:
-    answers = filled(TEXTS)
-
-    def ask(texts: list[str]) -> Iterator[list[tuple[str, Any]]]:
-        raise AssertionError(texts)
-
-    answers.gather(TEXTS, ask, progress=False)
 
 
 # -- keys -------------------------------------------------------------------------------------
