@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import re
 import tarfile
-import tempfile
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +13,7 @@ from pathlib import Path
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import atomic_text, read_lines, sha256
 from irtoolkit.base.home import cache_home
-from irtoolkit.datasets.github import fetch
+from irtoolkit.datasets.downloads import download_files
 from irtoolkit.datasets.local.registering import register_collection
 from irtoolkit.datasets.source import DATA_VARIABLE
 
@@ -82,19 +80,9 @@ class Collection:
             OSError: the network or the disk failed.
             InputError: what was downloaded is not what it has to be.
         """
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=folder.parent) as scratch:
-            whole = Path(scratch) / folder.name
-            whole.mkdir()
-            for kept, file in self.files.items():
-                url = (
-                    f"https://raw.githubusercontent.com/{self.repository}/{self.commit}/{file.path}"
-                )
-                data = fetch(url)
-                if (found := hashlib.sha256(data).hexdigest()) != file.sha256:
-                    raise _other(url, found, file)
-                (whole / kept).write_bytes(data)
-            whole.rename(folder)
+        address = f"https://raw.githubusercontent.com/{self.repository}/{self.commit}"
+        files = {kept: (f"{address}/{file.path}", file.sha256) for kept, file in self.files.items()}
+        download_files(files, folder)
 
 
 def register(name: str) -> str:

@@ -639,6 +639,19 @@ def test_the_ranking_is_that_of_what_was_written(
     assert found != ranking(register(DOCS, ASKED), plain)
 
 
+def test_each_prompt_is_asked_once_and_never_again(
+    stub: Stub, retriever: GeneratedQuery, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = ranking(register(DOCS, ASKED), retriever)
+    assert sorted(stub.prompts) == sorted(set(PROMPTED))
+    assert ranking(register(DOCS, ASKED), retriever) == first
+    stub.key = "changed"
+    # What decides no answer asks for none: the encoder, the mode, how many at once.
+    for change in ({"similarity": "dot"}, {"mode": "append"}, {"parallel": 1}, {"timeout": 5.0}):
+        ranking(register(DOCS, ASKED), replace(retriever, **change))  # type: ignore[arg-type]
+    assert len(stub.prompts) == len(set(PROMPTED))
+
+
 @pytest.mark.parametrize(
     "change",
     [
