@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import signal
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from typing import Any
 
 # Windows has SIGTERM alone.
@@ -39,6 +40,39 @@ def heed() -> None:
 def status(interrupt: KeyboardInterrupt) -> int:
     """Returns the exit status of an interruption: 130 (Ctrl-C), 143 (SIGTERM), 129 (SIGHUP)."""
     return _BY_SIGNAL + (interrupt.number if isinstance(interrupt, Ended) else signal.SIGINT)
+
+
+@contextmanager
+def put_off(then: Callable[[], object]) -> Iterator[None]:
+    """Puts a request to end this process off until the block is left; a second one ends it at once.
+
+    In other threads than the main one, which receives no signals, it does nothing.
+
+    Args:
+        then: called when the request comes.
+    """
+    handlers: dict[int, Callable[[int, Any], Any]] = {}
+    received: list[int] = []
+
+    def note(number: int, frame: Any) -> None:
+        signal.signal(number, handlers[number])
+        received.append(number)
+        then()
+
+    with suppress(ValueError):  # not the main thread
+        for name in ("SIGINT", *_SIGNALS):
+            number = getattr(signal, name, None)
+            handler = None if number is None else signal.getsignal(number)
+            if number is not None and callable(handler):
+                handlers[number] = handler
+                signal.signal(number, note)
+    try:
+        yield
+    finally:
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+    if received:
+        handlers[received[0]](received[0], None)
 
 
 def _end(number: int, frame: Any) -> None:

@@ -11,6 +11,7 @@ from itertools import islice
 from typing import Any
 from urllib.parse import urlsplit
 
+from irtoolkit.base.ending import put_off
 from irtoolkit.base.errors import InputError
 from irtoolkit.models.llm.chat_client import ChatClient, Server
 from irtoolkit.models.llm.generator import Completion, TextGenerator
@@ -143,25 +144,17 @@ class Endpoint(TextGenerator):
             self.pause,
         )
         client = ChatClient(server, self._body)
-        with ThreadPoolExecutor(self.parallel) as pool:
+        # Answers on their way will be paid for: Ctrl-C awaits them.
+        with put_off(client.halted.set), ThreadPoolExecutor(self.parallel) as pool:
             try:
                 while True:
-                    if failure is None:
+                    if not client.halted.is_set():
                         for prompt in islice(waiting, self.parallel - len(running)):
                             running[pool.submit(client.complete, prompt)] = prompt
                     if not running:
                         break
-                    try:
-                        done = wait(running, return_when=FIRST_COMPLETED).done
-                    except KeyboardInterrupt as interrupt:
-                        if failure is not None:
-                            raise
-                        # Answers on their way will be paid for: they are awaited.
-                        failure = interrupt
-                        client.halted.set()
-                        continue
                     come = []
-                    for future in done:
+                    for future in wait(running, return_when=FIRST_COMPLETED).done:
                         prompt, error = running.pop(future), future.exception()
                         if error is None:
                             come.append((prompt, future.result()))

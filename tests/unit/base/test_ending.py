@@ -5,10 +5,11 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
+from contextlib import nullcontext
 
 import pytest
 
-from irtoolkit.base.ending import Ended, status
+from irtoolkit.base.ending import Ended, put_off, status
 
 pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGHUP"), reason="signals of POSIX")
 
@@ -51,3 +52,24 @@ def test_a_process_cleans_up_whatever_comes_then(
 def test_the_status_says_which_signal() -> None:
     assert status(KeyboardInterrupt()) == 130
     assert status(Ended(signal.SIGTERM)) == 143
+
+
+@pytest.mark.parametrize(
+    ("requests", "expected"),
+    [(0, ["finished"]), (1, ["requested", "finished"]), (2, ["requested"])],
+)
+def test_one_request_to_end_is_put_off_and_a_second_one_is_not(
+    requests: int, expected: list[str]
+) -> None:
+    before, done = signal.getsignal(signal.SIGINT), []
+
+    def work() -> None:
+        with put_off(lambda: done.append("requested")):
+            for _ in range(requests):
+                signal.raise_signal(signal.SIGINT)
+            done.append("finished")
+
+    with pytest.raises(KeyboardInterrupt) if requests else nullcontext():
+        work()
+    assert done == expected
+    assert signal.getsignal(signal.SIGINT) is before

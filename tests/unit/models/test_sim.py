@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from irtoolkit.base import errors
 from irtoolkit.base.errors import InputError
 from irtoolkit.models import sim
 from irtoolkit.models.sim import PIECES, UNKNOWN, WEIGHTS
@@ -268,8 +269,8 @@ def test_another_models_pieces_are_refused(tmp_path: Path, model: bytes) -> None
 def test_a_missing_library_is_named(
     published: Path, monkeypatch: pytest.MonkeyPatch, module: str
 ) -> None:
-    find = sim.find_spec
-    monkeypatch.setattr(sim, "find_spec", lambda name: None if name == module else find(name))
+    find = errors.find_spec
+    monkeypatch.setattr(errors, "find_spec", lambda name: None if name == module else find(name))
     error = refused(published)
     assert module in error.found
     assert ".[neural]" in (error.remedy or "")
