@@ -110,8 +110,9 @@ def index(
         index = ir.index(["a text", "another"], "bm25")
         index.search("which text?", k=10)
 
-    The index of a dataset is kept in irtoolkit's cache folder where its retriever can keep one, and
-    found again; that of texts in memory is kept only under a `path`.
+    The index of a dataset is kept in irtoolkit's cache folder, and found again; that of texts in memory
+    is kept only under a `path`. A system that keeps no index, such as best, prepares the documents in
+    memory each time, and takes no `path`.
 
     Args:
         data: a dataset or its id, or documents, as `load` takes them.
@@ -150,8 +151,7 @@ def index(
             return book_search(read_books([data]), system, settings, sentences, progress=progress)
         with _near_arguments("system"):
             resolved = system_of(system or DEFAULT, settings, DatasetId.parse("book"))
-        if resolved.retriever.index_format() is not None:
-            return BookIndex(read_books([data]), resolved, sentences or LENGTH, progress=progress)
+        return BookIndex(read_books([data]), resolved, sentences or LENGTH, progress=progress)
     is_file = isinstance(data, str | PathLike) and is_text_file(str(data))
     name = data_name(data) if is_file else None
     dataset = load(data, ids=ids, name=name, sentences=sentences)

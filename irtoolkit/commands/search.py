@@ -1,7 +1,8 @@
 """Search a book, a dataset or an index by text.
 
 INDEX is the folder of an index, or a dataset, or a .jsonl, .csv, .tsv, .trec or .parquet file of documents, whose index
-is built first where it is not there yet. Without a text, queries are read from the terminal or from
+is built first where it is not there yet. A system that keeps no index, such as best, prepares the documents in
+memory each time. Without a text, queries are read from the terminal or from
 standard input, one a line. Words of a passage that match the query are highlighted on a terminal.
 
 INDEX may also be a book as plain text, several books, or a folder of them: .txt files are divided into
@@ -172,7 +173,7 @@ def _opened(places: Sequence[str], args: argparse.Namespace) -> Index:
     from irtoolkit.commands._books import open_books
     from irtoolkit.datasets.book_files import is_book, registered_books
     from irtoolkit.indexes.remote import is_index
-    from irtoolkit.ranking.build_index import open_kept
+    from irtoolkit.ranking.build_index import open_or_prepare
 
     settings = parse_pairs(args.settings)
     if not is_index(places[0]):
@@ -185,7 +186,7 @@ def _opened(places: Sequence[str], args: argparse.Namespace) -> Index:
     if args.sentences is not None:
         raise InputError("--sentences goes with books", remedy="leave it out")
     try:
-        return open_kept(places[0], args.system, settings, build_missing=True)
+        return open_or_prepare(places[0], args.system, settings)
     except InputError as error:
         searched, built_for, _ = error.found.rpartition(", not ")
         if args.system is None or not (built_for and searched.startswith("the index ")):

@@ -10,7 +10,7 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.base.spans import Span
 from irtoolkit.datasets.book_files import novel_dataset
 from irtoolkit.datasets.novels import LENGTH, Novel, Place
-from irtoolkit.ranking.build_index import build
+from irtoolkit.ranking.build_index import prepare
 from irtoolkit.ranking.systems import System
 from irtoolkit.retrievers.hits import MatchedPlaces, SearchResult
 from irtoolkit.retrievers.index import Index
@@ -45,9 +45,10 @@ class PlacedIndex(Index):
 
 
 class BookIndex(PlacedIndex):
-    """All passages of some books, prepared and kept in irtoolkit's cache.
+    """All passages of some books, prepared once.
 
-    The cache finds the index of the same texts again, whatever the names of the files.
+    The index is in irtoolkit's cache, where the same texts find it again, whatever the names of the
+    files; that of a system that keeps none, such as best, is in memory.
 
     Args:
         novels: with distinct names.
@@ -60,7 +61,7 @@ class BookIndex(PlacedIndex):
         sentences: see above.
 
     Raises:
-        InputError: a system that keeps no index or cannot run here, or another length.
+        InputError: a system that cannot run here, or another length.
     """
 
     def __init__(
@@ -71,9 +72,8 @@ class BookIndex(PlacedIndex):
         *,
         progress: bool = True,
     ) -> None:
-        system.retriever.needed_format()
         data = novel_dataset(list(novels), sentences)
-        self._open(build(data, system, progress=progress), {n.name: n for n in novels}, sentences)
+        self._open(prepare(data, system, progress=progress), {n.name: n for n in novels}, sentences)
         self.name = data.id
 
     def _open(self, index: Index, books: Mapping[str, Novel], sentences: int) -> None:

@@ -19,10 +19,11 @@ from irtoolkit.datasets.text_file import is_text_file
 from irtoolkit.indexes import writer
 from irtoolkit.indexes.manifest import Manifest
 from irtoolkit.indexes.remote import is_index
-from irtoolkit.ranking.memory_index import check_indexable
+from irtoolkit.ranking.memory_index import MemoryIndex, check_indexable
 from irtoolkit.ranking.produce import check_runnable
 from irtoolkit.ranking.systems import System, check_search_settings, find_system
 from irtoolkit.retrievers import build_index
+from irtoolkit.retrievers.index import Index
 from irtoolkit.retrievers.index_folder import other_documents
 from irtoolkit.retrievers.index_sources import dataset_with, source_of
 from irtoolkit.retrievers.lucene.indexing import lucene_analyzer, write_index
@@ -34,9 +35,7 @@ from irtoolkit.retrievers.texts import DEFAULT_VIEW, text_batches
 DEFAULT = "bm25"
 
 
-def open_kept(
-    index: str, system: str | None, settings: Mapping[str, Any], *, build_missing: bool = False
-) -> StoredIndex:
+def open_kept(index: str, system: str | None, settings: Mapping[str, Any]) -> StoredIndex:
     """The index of a folder, or that of a dataset and a system in irtoolkit's cache.
 
     Args:
@@ -44,16 +43,43 @@ def open_kept(
         system: the name of the system; by default the one that a folder was built for, and bm25 for
             a dataset.
         settings: of the search.
-        build_missing: whether the index of a dataset is built where it is not there.
 
     Raises:
         InputError: there is no such index.
     """
-    if (is_url(index) and not is_text_file(index)) or is_index(index):
+    if _is_kept(index):
         return folder_index(index, system, settings)
+    data, resolved = _documents_and_system(index, system or DEFAULT, settings)
+    index_folder = kept_folder(data, resolved)
+    existing = next(
+        (path for path in (index_folder, shared_place(index_folder)) if path and is_index(path)),
+        None,
+    )
+    if existing is None:
+        name = system or DEFAULT
+        raise InputError(
+            f"{index} has no index for {name}", remedy=f"irtoolkit index {index} {name}"
+        )
+    return StoredIndex.searched_with(existing, resolved.retriever)
+
+
+def open_or_prepare(index: str, system: str | None, settings: Mapping[str, Any]) -> Index:
+    """The index of a folder, or that of a dataset, prepared if need be; arguments as for `open_kept`."""
+    if _is_kept(index):
+        return folder_index(index, system, settings)
+    return prepare(*_documents_and_system(index, system or DEFAULT, settings))
+
+
+def _is_kept(index: str) -> bool:
+    return (is_url(index) and not is_text_file(index)) or is_index(index)
+
+
+def _documents_and_system(
+    index: str, system: str, settings: Mapping[str, Any]
+) -> tuple[Dataset, System]:
+    """Returns a dataset by its id, and the system that searches its documents."""
     if Path(index).is_dir() and not holds_documents(Path(index)):
         Manifest.read(Path(index))
-    system = system or DEFAULT
     try:
         data = dataset_with(index)
     except InputError as error:
@@ -61,20 +87,18 @@ def open_kept(
             raise
         raise InputError(f"{error.found}, and no index at {index}", remedy=error.remedy) from None
     check_search_settings(settings)
-    resolved = find_system(system, settings, data.parts)
-    resolved = resolved.on(data.lang)
-    index_folder = kept_folder(data, resolved)
-    if build_missing:
-        return build(data, resolved)
-    existing = next(
-        (path for path in (index_folder, shared_place(index_folder)) if path and is_index(path)),
-        None,
-    )
-    if existing is None:
-        raise InputError(
-            f"{index} has no index for {system}", remedy=f"irtoolkit index {index} {system}"
-        )
-    return StoredIndex.searched_with(existing, resolved.retriever)
+    return data, find_system(system, settings, data.parts).on(data.lang)
+
+
+def prepare(data: Dataset, system: System, *, progress: bool = True) -> Index:
+    """The index of a dataset's documents: in the cache, or in memory if the system keeps none.
+
+    Raises:
+        InputError: see `build`.
+    """
+    if system.retriever.index_format() is None:
+        return MemoryIndex(data, system)
+    return build(data, system, progress=progress)
 
 
 def folder_index(

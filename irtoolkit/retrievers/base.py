@@ -202,8 +202,8 @@ class Retriever:
         """Returns the error for a retriever whose `index_format` is None."""
         return InputError(
             f"the retriever {self.name} keeps no index",
-            remedy=f"irtoolkit retrieve DATASET {self.name} -o FILE ranks with it; index and search take"
-            " bm25, their default, or a model such as all-MiniLM-L6-v2",
+            remedy=f"irtoolkit search DATASET TEXT --system {self.name} searches without one; an index is"
+            " for bm25, the default, or a model such as all-MiniLM-L6-v2",
         )
 
     def scores_as(self, base: type[Retriever]) -> bool:

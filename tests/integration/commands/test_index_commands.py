@@ -148,6 +148,19 @@ def test_search_builds_what_is_not_there(irtoolkit: Command) -> None:
     assert len(os.listdir("cache/indexes")) == 1
 
 
+@pytest.mark.parametrize("system", ["best --models none", "random --seed 1"])
+def test_a_system_that_keeps_no_index_searches_in_memory_as_in_python(
+    system: str, irtoolkit: Command
+) -> None:
+    name, setting, value = system.replace("--", "").split()
+    answer = irtoolkit(*f"search docs.jsonl whale --format json --system {system}".split())
+    index = ir.index("docs.jsonl", name, **{setting: value})
+    assert [hit["id"] for hit in json.loads(answer.out)["hits"]] == index.search("whale").doc_ids
+    refused = irtoolkit(*f"index docs.jsonl {system} -o kept".split())
+    assert (refused.status, Path("kept").exists()) == (2, False)
+    assert f"{name} keeps no index (irtoolkit search DATASET TEXT" in refused.err
+
+
 def test_marks_take_no_width_and_words_stay_whole(irtoolkit: Command) -> None:
     words = [f"{'whale' if n % 3 else 'boatswain'} sailor{n:03}" for n in range(300)]
     text = " ".join(words)

@@ -67,6 +67,22 @@ def test_as_many_hits_as_there_are_apart(book: Path) -> None:
         assert len(ir.index(path, system, sentences=3).search("whale", k=12)) == 12
 
 
+def test_a_system_that_keeps_no_index_searches_books_in_memory(
+    irtoolkit: Callable[..., Answer], book: Path
+) -> None:
+    index = ir.index(book, "best", sentences=2)
+    assert isinstance(index, BookIndex)
+    found = index.search("whale cake", k=3)
+    own = [set(range(s.start, s.stop)) for s in map(Span.parse, found.doc_ids)]
+    assert sum(map(len, own)) == len(set().union(*own))
+    assert index.place(found[0].doc_id).sentence == 7
+    answer = irtoolkit(
+        "search", book, "whale cake", "--system", "best", "--sentences", "2", "-k", "3",
+        "--format", "json",
+    )  # fmt: skip
+    assert [hit["id"] for hit in json.loads(answer.out)["hits"]] == found.doc_ids
+
+
 def test_a_book_is_a_dataset(book: Path) -> None:
     data = ir.load(str(book), sentences=2)
     assert [doc.length for doc in data.docs_iter()] == [2] * (len(FIRST) + len(SECOND) - 1)
