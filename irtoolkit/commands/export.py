@@ -68,7 +68,7 @@ def _write_folder(args: argparse.Namespace) -> None:
     from irtoolkit.base.durable import empty_folder
     from irtoolkit.datasets.dataset import Dataset
     from irtoolkit.integrations.exports.card import is_export, restate
-    from irtoolkit.integrations.exports.export import export_folder
+    from irtoolkit.integrations.exports.export import check_same, export_folder
     from irtoolkit.integrations.exports.licences import licence_of
     from irtoolkit.integrations.exports.push import check_licence, push, repository
     from irtoolkit.integrations.exports.source import Source, shared_id
@@ -81,18 +81,19 @@ def _write_folder(args: argparse.Namespace) -> None:
             remedy=f"irtoolkit export {args.dataset} {args.what} {folder or name}",
         )
     check_not_dash(folder, "folder")
+    source = Source(Dataset.load(args.dataset), args.query, args.doc, args.split)
     if args.push is not None:
         repository(args.push)
         if is_export(
             folder, args.dataset, args.what, query=args.query, doc=args.doc, split=args.split
         ):
+            check_same(source, args.what, folder)
             if args.licence is not None:
                 restate(folder, licence_of(None, args.licence))
             note(f"{folder}: was exported before, and is published as it is")
             note(f"published: {push(folder, args.push, private=args.private)}")
             return
     empty_folder(folder)
-    source = Source(Dataset.load(args.dataset), args.query, args.doc, args.split)
     if args.push is not None:
         check_licence(licence_of(source.about, args.licence).id, args.dataset)
     licence = export_folder(source, args.what, folder, args.licence)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from irtoolkit.base.durable import atomic_folder
 from irtoolkit.base.errors import InputError
-from irtoolkit.base.files import StrPath
+from irtoolkit.base.files import StrPath, sha256
 from irtoolkit.base.near import did_you_mean
 from irtoolkit.integrations.exports import beir, hf, mteb, pyserini, tira
+from irtoolkit.integrations.exports.card import README
 from irtoolkit.integrations.exports.licences import Licence, licence_of
 from irtoolkit.integrations.exports.source import Source
 
@@ -46,6 +48,30 @@ def export_folder(
     with atomic_folder(folder) as temporary:
         FORMS[form].write(source, Path(temporary), chosen)
     return chosen
+
+
+def check_same(source: Source, form: str, folder: StrPath) -> None:
+    """Raises InputError if an exported folder has other texts or judgments than a dataset has now.
+
+    The data are exported again to compare the files: they may have changed, and two folders of one
+    name have one id.
+    """
+    with TemporaryDirectory(dir=Path(folder).resolve().parent) as temporary:
+        again = Path(temporary) / "again"
+        export_folder(source, form, again)
+        if _data(again) != _data(Path(folder)):
+            raise InputError(
+                f"the folder was exported from other data than {source.dataset.id} has now",
+                file=folder,
+                remedy="name another, or remove this one",
+            )
+
+
+def _data(folder: Path) -> dict[str, str]:
+    """Returns the hashes of the files of an exported folder but its card."""
+    files = (path for path in folder.rglob("*") if path.is_file())
+    hashes = {path.relative_to(folder).as_posix(): sha256(path) for path in files}
+    return {name: value for name, value in hashes.items() if name != README}
 
 
 def _check_usable(source: Source) -> None:

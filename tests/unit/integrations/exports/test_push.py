@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -106,3 +107,32 @@ def test_texts_that_were_exported_before_are_not_published_for_others(
     assert answer.status == 2
     was = "test" if other[0] == "--split" else "default"
     assert f"was exported with {other[0][2:]} {was}, not {other[1]}" in answer.err
+
+
+def own_collection(folder: Path, text: str) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "docs.jsonl").write_text(json.dumps({"_id": "1", "text": text}) + "\n", "utf-8")
+    (folder / "topics.tsv").write_text("q1\twhale\n", "utf-8")
+    (folder / "qrels.txt").write_text("q1 0 1 1\n", "utf-8")
+    return folder
+
+
+@pytest.mark.parametrize("form", ["beir", "mteb", "hf", "pyserini", "tira"])
+def test_an_export_is_not_published_for_other_data_of_its_name(
+    form: str, irtoolkit: Callable[..., Answer], tmp_path: Path
+) -> None:
+    pytest.importorskip("huggingface_hub", reason="huggingface_hub is not installed")
+    mine = own_collection(tmp_path / "a" / "mine", "a whale")
+    other = own_collection(tmp_path / "b" / "mine", "a boat")
+    out, published = tmp_path / "out", ("--push", HUB, "--licence", "cc0-1.0")
+    assert irtoolkit("export", mine, form, out).status == 0
+    before = {path: path.read_bytes() for path in out.rglob("*") if path.is_file()}
+    assert "the hub is not reached" in irtoolkit("export", mine, form, out, *published).err
+    answer = irtoolkit("export", other, form, out, *published)
+    assert answer.status == 2
+    assert "was exported from other data" in answer.err
+    own_collection(mine, "a whale at sea")
+    assert "was exported from other data" in irtoolkit("export", mine, form, out, *published).err
+    changed = {path for path in before if path.read_bytes() != before[path]}
+    assert changed <= {out / "README.md"}
+    assert sorted(tmp_path.iterdir()) == [tmp_path / "a", tmp_path / "b", out]
