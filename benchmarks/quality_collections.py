@@ -58,9 +58,11 @@ class Collection:
         given = Path(os.environ.get(DATA_VARIABLE, "")) / name
         kept = cache_home() / "quality" / "collections" / f"{name}-{self.commit[:12]}"
         folder = given if all((given / file).is_file() for file in self.files) else kept
-        if folder is kept and not kept.is_dir():
+        if folder is kept:
+            address = f"https://raw.githubusercontent.com/{self.repository}/{self.commit}/"
+            files = {name: (address + file.path, file.sha256) for name, file in self.files.items()}
             try:
-                self.download(kept)
+                download_files(files, kept)
             except OSError as error:
                 paths = ", ".join(f"{file.path} as {name}" for name, file in self.files.items())
                 raise InputError(
@@ -70,19 +72,12 @@ class Collection:
                 ) from None
         for name, file in self.files.items():
             if (found := sha256(folder / name)) != file.sha256:
-                raise _other(folder / name, found, file)
+                raise InputError(
+                    f"the SHA-256 is {found} instead of {file.sha256}",
+                    file=folder / name,
+                    remedy="delete it, and run this again",
+                )
         return folder
-
-    def download(self, folder: Path) -> None:
-        """Puts the files into a new folder, all or none.
-
-        Raises:
-            OSError: the network or the disk failed.
-            InputError: what was downloaded is not what it has to be.
-        """
-        address = f"https://raw.githubusercontent.com/{self.repository}/{self.commit}"
-        files = {kept: (f"{address}/{file.path}", file.sha256) for kept, file in self.files.items()}
-        download_files(files, folder)
 
 
 def register(name: str) -> str:
@@ -103,14 +98,6 @@ def register(name: str) -> str:
     roles = {role: [file] for role, file in collection.roles.items()}
     register_collection(PREFIX + name, folder, roles, lang="en", replace=True)  # type: ignore[arg-type]
     return PREFIX + name
-
-
-def _other(place: Path | str, found: str, file: File) -> InputError:
-    return InputError(
-        f"the SHA-256 is {found} instead of {file.sha256}",
-        file=place,
-        remedy="delete it, and run this again",
-    )
 
 
 def read_cacm(folder: Path, made: Path) -> None:
