@@ -15,6 +15,11 @@ SPLITS = ("train", "val", "dev", "test")
 _CHOICE = re.compile(r"(?:proxy|[0-9]+-way)(?:-[a-z][a-z0-9]*)?")
 
 
+def is_registered(text: str) -> bool:
+    """Returns whether an id is registered with ir_datasets, by itself or by irtoolkit."""
+    return text in ir_datasets.registry
+
+
 @dataclass(frozen=True)
 class DatasetId:
     """An ir_datasets id in its parts, for example quoter/sample/en/test/left.
@@ -33,7 +38,7 @@ class DatasetId:
     @classmethod
     def parse(cls, text: str) -> DatasetId:
         """Returns the id in a text; any text is one, whether or not a dataset has it."""
-        folder = None if text in ir_datasets.registry else built_folder(text)
+        folder = None if is_registered(text) else built_folder(text)
         if folder is not None:
             return cls((folder.benchmark, *folder.parts), folder.name, folder.lang)
         return cls(tuple(text.split("/")))

@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 from irtoolkit.base.progress import tqdm
 from irtoolkit.datasets.benchmark import Benchmark
 from irtoolkit.datasets.dataset import Dataset
-from irtoolkit.datasets.identity import DatasetId
+from irtoolkit.datasets.hub.names import is_hub_name
+from irtoolkit.datasets.identity import DatasetId, is_registered
 from irtoolkit.integrations.exports.fields import TITLE, Fields, fields_of
 from irtoolkit.retrievers.texts import DEFAULT_VIEW, text_batches, view
 
@@ -52,7 +53,9 @@ def shared_id(dataset: str) -> str:
     if parsed.folder:
         return "/".join((Path(parsed.folder).resolve().name, *parsed.parts[1:]))
     path = Path(dataset)
-    return path.resolve().name if path.exists() else dataset
+    if is_registered(dataset) or is_hub_name(dataset) or not path.exists():
+        return dataset
+    return path.resolve().name
 
 
 @dataclass

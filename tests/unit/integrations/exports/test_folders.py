@@ -21,7 +21,7 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.datasets.local.collection import TitledDoc, TopicQuery
 from irtoolkit.integrations.exports.card import is_export, read_card
 from irtoolkit.integrations.exports.export import FORMS, export_folder
-from irtoolkit.integrations.exports.source import Source
+from irtoolkit.integrations.exports.source import Source, shared_id
 from tests.datasets import Docs, Queries
 
 # Ids that readers of tables take for numbers, nothing, or the end of a field.
@@ -288,3 +288,13 @@ def test_an_export_of_a_folder_does_not_say_where_the_folder_is(
             options = {"query": "default", "doc": "default", "split": "test"}
             assert is_export(out, place, form, **options)
             assert not is_export(out, str(here), form, **options)
+
+
+@pytest.mark.parametrize("name", ["csfcube/sample/method", "hf:org/name", "mteb:SciFact"])
+def test_the_id_of_a_dataset_is_whole_where_a_folder_has_its_name(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / name).mkdir(parents=True)
+    assert shared_id(name) == name
+    assert shared_id(f"./{name}") == Path(name).name
