@@ -91,6 +91,9 @@ def search_training(
         for recipe, point in zip(recipes, points, strict=True):
             tried.append(_try(recipe, point, logged, work, train))
             write_log(log, search.about(), _rows(logged))
+            # Not before the log has its figure: an interrupted search trains nothing twice.
+            for key in logged:
+                shutil.rmtree(work / key, ignore_errors=True)
         shutil.rmtree(work, ignore_errors=True)
         best = _best(tried, search.measure())
         models: list[Path] = []
@@ -163,7 +166,6 @@ def _try(
         )
         _log.info("%s: %s %.4f", point_text, validation.measure, result.figure)
     logged[key] = result
-    shutil.rmtree(work / key, ignore_errors=True)
     return result
 
 

@@ -108,6 +108,19 @@ def test_a_training_that_diverges_is_logged_and_the_search_goes_on(
         search_training(alone, tmp_path / "model", log, Trainer())
 
 
+def test_a_trained_model_stays_until_the_log_has_its_figure(
+    recipe: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*args: Any) -> None:
+        raise OSError("no space left on device")
+
+    monkeypatch.setattr("irtoolkit.papers.training_search.write_log", full)
+    search = TrainingSearch(str(recipe), {"rate": ["1e-4"]}, {"epochs": "1"})
+    with pytest.raises(OSError, match="no space"):
+        search_training(search, tmp_path / "model", None, Trainer())
+    assert [path.is_dir() for path in (tmp_path / "model.search").iterdir()] == [True]
+
+
 def test_all_combinations_hold_out_the_same_queries(recipe: Path) -> None:
     grid = {"negatives": ["none", "random"], "count": ["1", "2"], "rate": ["1e-3"]}
     search = TrainingSearch(str(recipe), grid, {"loss": "in-batch"}, seeds=[1, 2])
