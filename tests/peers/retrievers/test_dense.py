@@ -15,13 +15,14 @@ import transformers
 from sentence_transformers import SentenceTransformer
 from sentence_transformers.sentence_transformer.modules import Pooling, Transformer
 
+from irtoolkit.base.errors import InputError
 from irtoolkit.models import presets
 from irtoolkit.models.encoder import Encoder, EncoderSettings
 from irtoolkit.models.presets import Preset
 from irtoolkit.retrievers.base import Retriever
 from irtoolkit.retrievers.dense import Dense, SentenceMax
 from irtoolkit.retrievers.task import load_task
-from irtoolkit.retrievers.vectors import prepared
+from irtoolkit.retrievers.vectors import _product_on_gpu, prepared
 from tests import datasets
 from tests.tiny import DIMENSIONS, LONGEST, save, sentence_model
 
@@ -256,3 +257,30 @@ def test_vectors_in_fewer_bits_are_close(
     assert found != exact
     for pair, score in exact.items():
         assert abs(found[pair] - score) <= 2 * bound * max(1, longest) ** 2 * DIMENSIONS**0.5
+
+
+@pytest.mark.parametrize(("most", "dtype"), [(1, np.float32), (4, np.float16)])
+def test_products_on_a_gpu_of_little_memory_are_done_in_halves(
+    monkeypatch: pytest.MonkeyPatch, most: int, dtype: Any
+) -> None:
+    """What runs on a GPU runs on torch's CPU as well."""
+    draw = np.random.default_rng(5)
+    docs, queries = (draw.integers(-3, 4, (count, 8)).astype(dtype) for count in (20, 9))
+    multiply = _product_on_gpu(docs, "cpu")
+    given = torch.from_numpy
+    tried: list[int] = []
+
+    def lacking(array: Any) -> Any:
+        tried.append(len(array))
+        if len(array) > most:
+            raise torch.OutOfMemoryError("so many queries do not fit")
+        return given(array)
+
+    monkeypatch.setattr(torch, "from_numpy", lacking)
+    found = multiply(queries)
+    assert found.dtype == np.float64
+    assert (found == queries.astype(np.float32) @ docs.astype(np.float32).T).all()
+    assert tried[0] == 9
+    assert multiply(queries[:0]).shape == (0, 20)
+    with pytest.raises(InputError, match=r"20 vectors of 8 dimensions do not fit .*set device=cpu"):
+        _product_on_gpu(docs, "cpu")

@@ -5,9 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-from hypothesis import example, given
+from hypothesis import given
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 
 from irtoolkit.retrievers.engine import rank_and_locate
 from irtoolkit.runs import Run
@@ -17,7 +16,6 @@ from tests.unit.retrievers.test_engine import (
     TINIEST,
     Case,
     Table,
-    lowered,
     order,
 )
 
@@ -112,44 +110,10 @@ def test_exact_ranks_are_places_in_the_whole_order(
     assert found.ranks.keys() <= set(names)
 
 
-def stands(single: NDArray[np.float32], names: list[int]) -> bool:
-    """Whether rows are in trec_eval's order."""
-    rows = list(zip(single.tolist(), names, strict=True))
-    return rows == sorted(rows, reverse=True)
-
-
 @st.composite
 def lists(draw: st.DrawFn) -> tuple[list[float], list[int]]:
     scores = draw(st.lists(draw(SCORES), min_size=1, max_size=10))
     return sorted(scores, reverse=True), draw(st.permutations(range(len(scores))))
-
-
-@given(rows=lists())
-def test_separated_scores_stand_in_trec_evals_order_and_none_is_raised(
-    rows: tuple[list[float], list[int]],
-) -> None:
-    scores, names = rows
-    single = lowered(scores, names)
-    assert single.dtype == np.float32
-    assert np.isfinite(single).all()
-    assert stands(single, names)
-    assert (single <= np.array(scores, dtype=np.float32)).all()
-
-
-@given(rows=lists())
-@example(([1.0, 1.0, 1.0], [0, 2, 1]))
-def test_scores_are_lowered_by_the_fewest_steps(rows: tuple[list[float], list[int]]) -> None:
-    """Each row takes the greatest score that is neither above its own nor out of order."""
-    scores, names = rows
-    fewest: list[np.float32] = []
-    for score, name in zip(np.array(scores, dtype=np.float32), names, strict=True):
-        greatest = score
-        if fewest:
-            tie_stands = name < names[len(fewest) - 1]
-            below = np.nextafter(fewest[-1], np.float32(-np.inf))
-            greatest = min(score, fewest[-1] if tie_stands else below)
-        fewest.append(greatest)
-    assert lowered(scores, names).tolist() == [float(score) for score in fewest]
 
 
 @given(rows=lists())

@@ -442,18 +442,6 @@ def test_writers_with_one_process_number_do_not_share_a_temporary_file(tmp_path:
     assert names(tmp_path) == ["x"]
 
 
-@pytest.mark.skipif(os.name == "nt", reason="no modes")
-@pytest.mark.parametrize("mode", [0o600, 0o640, 0o755])
-def test_a_file_keeps_its_mode(tmp_path: Path, mode: int) -> None:
-    path = tmp_path / "x"
-    path.touch()
-    path.chmod(mode)
-    with atomic_text(path) as out:
-        out.write("new\n")
-    assert path.read_text() == "new\n"
-    assert path.stat().st_mode & 0o777 == mode
-
-
 @pytest.mark.parametrize("name", ["", ".", "/"])
 def test_what_names_no_file_is_refused(name: str) -> None:
     with pytest.raises(InputError, match="names no file"), atomic_text(name):

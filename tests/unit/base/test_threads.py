@@ -65,3 +65,15 @@ def blas() -> list[dict[str, Any]]:
     from threadpoolctl import threadpool_info
 
     return [each for each in threadpool_info() if each["user_api"] == "blas"]
+
+
+def test_what_cannot_be_settled_is_returned_in_order() -> None:
+    assert threads.put_off(range(10), lambda item: item not in (0, 3, 6, 9)) == [0, 3, 6, 9]
+
+
+def test_an_error_of_settling_is_raised() -> None:
+    def fail(_: Any) -> bool:
+        raise ValueError("damaged")
+
+    with pytest.raises(ValueError, match="damaged"):
+        threads.put_off(range(10), fail)

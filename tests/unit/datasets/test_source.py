@@ -211,3 +211,14 @@ def test_a_part_that_a_folder_lacks_is_downloaded(
     other = {"other.json": (place / "other.json").read_bytes()} if at_home else {}
     assert contents(home / "bench") == {**CONTENT, **other}
     assert [path.name for path in home.iterdir()] == ["bench"]
+
+
+@pytest.mark.parametrize(
+    "answer", [b"<html>Sign in to this network</html>", b'{"message": "Moved"}', b"[]", b""]
+)
+def test_a_listing_that_is_none(repository: Repository, tmp_path: Path, answer: bytes) -> None:
+    """Such as the page of a hotel's network: an error with what to do, not a KeyError."""
+    repository.tree = answer
+    with pytest.raises((InputError, OSError)):
+        fetch_into(tmp_path / "bench", pinned("a.json"))
+    assert list(tmp_path.iterdir()) == []

@@ -20,7 +20,7 @@ import pytest
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.engines import processes, work
-from irtoolkit.engines.engine import current
+from irtoolkit.engines.engine import current, visible_gpus
 from irtoolkit.engines.node import SHARE, located
 from irtoolkit.engines.processes import ProcessEngine
 from irtoolkit.engines.work import HELD, Items, WorkerKilledError
@@ -360,3 +360,21 @@ def test_of_pieces_that_wait_for_each_other_the_first_that_fails_ends_all(
 def test_pieces_that_wait_for_each_other_need_as_many_workers(two: ProcessEngine) -> None:
     with pytest.raises(InputError, match=r"3 pieces .* there are 2 workers"):
         list(two.map(square, [1, 2, 3], together=True))
+
+
+def test_a_map_within_a_map_is_done_here(two: ProcessEngine) -> None:
+    outer = two.map(square, range(4))
+    assert next(outer) == 0
+    assert {pid for pid, _ in two.map(place, range(3))} == {os.getpid()}
+    assert list(outer) == [1, 4, 9]
+
+
+@pytest.mark.parametrize(
+    ("given", "seen"),
+    [("0,1", ["0", "1"]), ("-1", []), ("0,-1,1", ["0"]), ("", []), ("GPU-a, GPU-b", ["GPU-a", "GPU-b"])],
+)  # fmt: skip
+def test_visible_gpus_end_at_the_first_that_is_none(
+    given: str, seen: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", given)
+    assert visible_gpus() == seen

@@ -15,6 +15,7 @@ from sentence_transformers import SentenceTransformer
 from sentence_transformers.base.modules import Transformer
 from sentence_transformers.sentence_transformer.modules import Pooling, Router
 
+from irtoolkit.base.errors import InputError
 from irtoolkit.models import loading
 from irtoolkit.models.modules import (
     MaskPooling,
@@ -271,3 +272,17 @@ def test_columns_of_a_batch_are_cut_and_joined(encoder: Any) -> None:
         made = encoder(joined)["token_embeddings"]
     for row, expected in zip(made, whole, strict=True):
         torch.testing.assert_close(row[: len(expected)], expected, rtol=1e-3, atol=1e-4)
+
+
+def test_no_other_packages_modules_are_loaded(saved: Path, tmp_path: Path) -> None:
+    """A folder does not say what code is run."""
+    import shutil
+
+    folder = tmp_path / "model"
+    shutil.copytree(saved, folder)
+    path = folder / "router_config.json"
+    path.write_text(path.read_text().replace("irtoolkit.models.modules.MaskPooling", "os.path"))
+    with pytest.raises(InputError, match="comes with code of its own"):
+        loading.load_model(
+            str(folder), lambda: loading.open_model("dense", str(folder)), "fp32", "cpu"
+        )

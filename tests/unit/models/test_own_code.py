@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+import irtoolkit as ir
 from irtoolkit.base.errors import InputError
 from irtoolkit.models.own_code import check_own_code
 from tests import tiny
@@ -262,3 +263,40 @@ def test_trust_is_for_a_model_that_runs_here(irtoolkit: Command, tmp_path: Path)
     )  # fmt: skip
     assert answer.status == 2
     assert "setting trust_remote_code=True changes nothing" in answer.err
+
+
+def test_a_teacher_runs_code_only_if_it_is_trusted(tmp_path: Path, modules: None) -> None:
+    from irtoolkit.training.sets import build_training_set
+    from tests import planted
+
+    data, _ = planted.task(topics=4)
+    teacher = shipping(tmp_path / "teacher", "AutoModelForSequenceClassification")
+    stage = planted.recipe(data, "unused").stages[0]
+    run = tmp_path / "mined.run"
+    ir.retrieve(data, "bm25", fill=True, output=run, progress=False)
+    taught = replace(stage, teacher=str(teacher), negatives="mined", run=str(run), count=1)
+    with pytest.raises(InputError, match=r"does not run: own\.Own"):
+        build_training_set(taught)
+    assert not (tmp_path / "ran").exists()
+    assert build_training_set(taught, trusted=True).scores is not None
+    assert (tmp_path / "ran").exists()
+
+
+def test_code_of_a_tokenizer_is_not_run(model: Path, tmp_path: Path) -> None:
+    from irtoolkit.datasets.examples import _pretrained
+    from irtoolkit.models.converted import base_parts
+
+    for read in (_pretrained, base_parts):
+        with pytest.raises(InputError):
+            read(str(model))
+    assert not (tmp_path / "ran").exists()
+
+
+def test_trusted_code_that_has_no_class_for_the_use(irtoolkit: Command, tmp_path: Path) -> None:
+    folder = shipping(tmp_path / "model", "AutoModelForMaskedLM")
+    answer = irtoolkit(
+        "retrieve", "csfcube/sample", "dense", "-o", tmp_path / "x.run", "--set", f"model={folder}",
+        "trust_remote_code=true",
+    )  # fmt: skip
+    assert answer.status == 2
+    assert "has no class for this use" in answer.err

@@ -144,3 +144,9 @@ def test_what_a_training_left_is_not_weights_for_torch(tmp_path: Path) -> None:
     assert chosen_backend("auto", str(tmp_path)) == "onnx"
     (tmp_path / "pytorch_model.bin").write_bytes(b"weights")
     assert chosen_backend("auto", str(tmp_path)) == "torch"
+
+
+def test_a_missing_file_is_refused(folder: Path) -> None:
+    (folder / NAMES[2]).unlink()
+    with pytest.raises(InputError, match="missing"):
+        check_unchanged(str(folder))

@@ -27,6 +27,10 @@ CHOICES = {
     "pooling": {"cls", "mean", "max", "last", "mask", "pooler", "sparta"},
     "similarity": {"cosine", "dot", "l2"},
 }
+LICENCES = {
+    "Apache-2.0", "MIT", "CC-BY-NC-4.0", "CC-BY-NC-SA-4.0", "Artistic-2.0", "Gemma",
+    "Llama-2", "not stated",
+}  # fmt: skip
 ROWS = [(name, row) for name, table in tables().items() for row in table.rows]
 each_preset = each("name", DATA)
 # Weights without a repository of their own on the hub.
@@ -55,6 +59,16 @@ def test_keys_and_values_are_of_their_kind(name: str) -> None:
             # A prompt ends where the text begins.
             assert value.lstrip() == (value if key.endswith("_prompt") else value.strip()), key
             assert value.strip() or key == "bare_prompt", key
+
+
+@each_preset
+def test_a_preset_has_a_source_a_licence_and_a_place_for_its_instruction(name: str) -> None:
+    facts = DATA[name]
+    assert {"id", "source", "paper", "licence"} <= facts.keys()
+    assert facts["source"].startswith("https://")
+    assert facts["licence"] in LICENCES
+    takes = "{instruction}" in facts.get("query_prompt", "")
+    assert takes == ("instruction" in facts or "bare_prompt" in facts)
 
 
 @each_preset

@@ -307,3 +307,19 @@ def test_a_lock_is_let_go_when_encoding_fails(models: list[Counting], how: Encod
             Encoder(how).encode(TEXTS)
     assert not files(tmp_path)
     assert Encoder(how).encode(TEXTS).vectors().tolist() == vectors_of(TEXTS)
+
+
+def test_other_weights_are_other_vectors(models: list[Counting], how: EncoderSettings) -> None:
+    Encoder(how).encode(TEXTS)
+    Path(how.model, "config.json").write_text("{ }")
+    Encoder(how).encode(TEXTS)
+    assert models[1].seen == Counter(TEXTS)
+
+
+def test_a_pair_is_not_another_pair_of_the_same_letters(
+    models: list[Counting], how: EncoderSettings
+) -> None:
+    pairs = [("a", "b c"), ("a b", "c"), ("a", "b\x1fc"), ("a\x1fb", "c"), ("1 a", ""), ("", "1 a")]
+    rows = Encoder(replace(how, kind="cross")).encode(pairs)
+    assert rows.vectors().tolist() == vectors_of([str(pair) for pair in pairs])
+    assert len(rows.distinct()[0]) == len(pairs)

@@ -735,3 +735,18 @@ def test_gains_are_of_the_better_side(relic: ReportContent) -> None:
     assert np.array_equal(relic.gains("Rank"), second - first)
     first, second = (relic.evaluations[i].per_query("R@10") for i in relic.pair)
     assert np.array_equal(relic.gains("R@10"), first - second)
+
+
+def test_warnings_are_shown_and_no_path_is(runs: Callable[..., list[str]], tmp_path: Path) -> None:
+    paths = runs("csfcube/sample")
+    lines = Path(paths[0]).read_text().splitlines(keepends=True)
+    short = tmp_path / "short.run"
+    short.write_text("".join(line for line in lines if line.split()[0] == lines[0].split()[0]))
+    report = compose_of("csfcube/sample", [paths[1], str(short)], names=["whole", "short"])
+    assert any(note.startswith("short lacks 5 of 6 judged queries") for note in report.notes)
+    source = render(report)
+    assert "short lacks 5 of 6 judged queries" in read(source).one("header").text
+    assert str(tmp_path) not in source
+    assert str(Path(paths[1]).parent) not in source
+    data = data_in(read(source))
+    assert [] in [entry["tops"][1] for entry in data["entries"]]

@@ -303,6 +303,7 @@ def test_nobody_listens(endpoint: Endpoint) -> None:
         ({"url": "ftp://localhost/v1"}, "is no address"),
         ({"url": "https://host/v 1"}, "is no address"),
         ({"url": "http://elsewhere.example/v1"}, "unencrypted"),
+        ({"url": "http://127.0.0.1.example/v1"}, "unencrypted"),
         ({"url": "https://host/v1?key=secret"}, "only Azure's api-version is sent: remove them"),
         ({"url": "https://me:secret@host/v1"}, "holds a user name: give the key by key_variable"),
         ({"key_variable": "lower_case"}, "not the name of an environment variable"),
@@ -639,19 +640,6 @@ def test_the_ranking_is_that_of_what_was_written(
     assert found != ranking(register(DOCS, ASKED), plain)
 
 
-def test_each_prompt_is_asked_once_and_never_again(
-    stub: Stub, retriever: GeneratedQuery, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    first = ranking(register(DOCS, ASKED), retriever)
-    assert sorted(stub.prompts) == sorted(set(PROMPTED))
-    assert ranking(register(DOCS, ASKED), retriever) == first
-    stub.key = "changed"
-    # What decides no answer asks for none: the encoder, the mode, how many at once.
-    for change in ({"similarity": "dot"}, {"mode": "append"}, {"parallel": 1}, {"timeout": 5.0}):
-        ranking(register(DOCS, ASKED), replace(retriever, **change))  # type: ignore[arg-type]
-    assert len(stub.prompts) == len(set(PROMPTED))
-
-
 @pytest.mark.parametrize(
     "change",
     [
@@ -794,3 +782,14 @@ def test_a_field_that_only_the_prompt_has_makes_another_run(retriever: Generated
         second = made_of(system, system.load(dataset_id))
     assert first["data"] == second["data"]
     assert first["training"] != second["training"]
+
+
+@pytest.mark.parametrize("key", ["two words", "line\nline", "schlüssel"])
+def test_a_key_that_no_header_holds(
+    endpoint: Endpoint, key: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", key)
+    lacking = endpoint.missing()
+    assert lacking is not None
+    assert "holds no API key" in lacking
+    assert key not in lacking

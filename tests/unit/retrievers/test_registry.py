@@ -117,3 +117,9 @@ def test_what_scores_otherwise_than_its_base_does_not_take_its_index() -> None:
     )
     assert all(create_retriever(name, {}).index_format() for name in ("rm3", "rm3-ql", "rocchio"))
     assert create_retriever("tfidf", {"statistics": "texts.txt"}).index_format() is None
+
+
+def test_a_plugin_does_not_replace_ours(install: Install) -> None:
+    install("random=Shiny", CODE)
+    assert retrievers()["random"] is Random
+    assert list(retrievers()).count("random") == 1

@@ -39,10 +39,6 @@ def refusal(path: Path, run: Run = RUN) -> str:
     return caught.value.found
 
 
-def test_ranks_are_read_as_they_were_written(path: Path) -> None:
-    assert read_ranks(path, RUN) == RANKS
-
-
 def test_ranks_of_an_older_version_are_read(path: Path) -> None:
     old = f"# ranks over all candidates of the run with SHA-256 {sha256(path)}\nq1\tb\t2\n"
     ranks_path(path).write_text(old)

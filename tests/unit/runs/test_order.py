@@ -38,35 +38,6 @@ def test_of_equal_scores_the_later_id_comes_first() -> None:
     assert best_first(np.zeros(5), order.keys(ids, "pool")).tolist() == [0, 1, 2, 3, 4]
 
 
-def test_keys_are_read_only_where_they_decide() -> None:
-    asked: list[int] = []
-
-    def keys(rows: Any) -> Any:
-        asked.extend(rows.tolist())
-        return rows
-
-    scores = np.array([3.0, 1.0, 2.0, 2.0, 0.5, 1.0])
-    assert best_first(scores, keys, 3).tolist() == [0, 3, 2]
-    assert sorted(asked) == [2, 3]
-    assert best_first(scores, None, 4).tolist() == [0, 2, 3, 1]
-    assert best_first(scores, None, 0).tolist() == []
-
-
-@pytest.mark.parametrize("later_first", [True, False])
-def test_the_least_key_parts_a_shard_at_an_id(
-    later_first: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(order, "LATER_FIRST", later_first)
-    ids = ["b", "d", "f"]
-    keys = order.keys(id_array(ids))
-    for target in "abcdefg":
-        below, is_there = sum(one < target for one in ids), target in ids
-        least = order.least_key(len(ids), below, is_there)
-        first = [one for one in ids if (one > target if later_first else one < target)]
-        assert [one for one, key in zip(ids, keys, strict=True) if key >= least] == first
-    assert order.by_id(keys).tolist() == [0, 1, 2]
-
-
 def test_parts_are_merged_and_cut_at_k() -> None:
     parts = [
         TopDocuments(np.array([0, 2, 2]), np.array([0, 1]), np.array([2.0, 1.0])),

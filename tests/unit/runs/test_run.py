@@ -297,3 +297,13 @@ def test_ids_of_documents_are_read_when_they_are_looked_at() -> None:
     assert calls == [1]
     assert pickle.loads(pickle.dumps(run())).doc_ids.tolist() == ["a", "b"]
     assert copy(run()).head(1).doc_ids.tolist() == ["a", "b"]
+
+
+@pytest.mark.parametrize("name", ["a b", "", "a\r", "q Q0 d 1 9 t\nq", "half\ud83d"])
+@pytest.mark.parametrize("place", ["query", "document"])
+def test_an_id_that_text_cannot_hold_is_not_written(tmp_path: Path, name: str, place: str) -> None:
+    """The file would be refused when read, or worse, say something else."""
+    run = Run.from_rows([(name, "d", 1.0) if place == "query" else ("q", name, 1.0)])
+    with pytest.raises(InputError):
+        run.write(tmp_path / "x.run")
+    assert list(tmp_path.iterdir()) == []

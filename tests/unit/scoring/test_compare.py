@@ -122,3 +122,10 @@ def test_the_summary_of_every_measure_is_what_its_aggregator_does(name: str) -> 
         for value in row.tolist():
             aggregator.add(value)
         assert figure == pytest.approx(aggregator.result())
+
+
+@pytest.mark.parametrize("test", ["student", "fisher"])
+def test_a_test_of_means_is_refused_for_a_median(test: Any) -> None:
+    with pytest.raises(InputError, match="a median over queries, which the test") as caught:
+        both("MedianRank", RANKS, test=test)
+    assert caught.value.remedy == "--test wilcoxon or --measure Rank"

@@ -105,3 +105,12 @@ def test_queries_and_books_are_left_out(tmp_path: Path, caplog: pytest.LogCaptur
 def test_what_cannot_be_added_is_refused(settings: dict[str, object], said: str) -> None:
     with pytest.raises(InputError, match=said):
         build_training_set(Stage(**{"dataset": EGRET, **settings}))  # type: ignore[arg-type]
+
+
+def test_ids_of_two_datasets_do_not_meet() -> None:
+    docs, asked = {"d1": "one text", "d2": "another"}, {"q1": "first", "q2": "second"}
+    one = register(docs, asked, qrels=[("q1", "d1", 1), ("q2", "d2", 1)])
+    other = register(docs, asked, qrels=[("q1", "d2", 1)])
+    rows = build_training_set(Stage(dataset=one, extra=other))
+    assert list(rows.query_ids) == ["q1", "q2", f"{other}:q1"]
+    assert list(rows.doc_ids[rows.golds]) == ["d1", "d2", f"{other}:d2"]

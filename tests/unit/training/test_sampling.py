@@ -286,3 +286,15 @@ def test_rows_that_are_all_apart_have_no_negatives() -> None:
     for apart in (True, False):
         batches = BatchSampler(rows, 4, grouped=False, apart=apart, seed=0)
         assert batches.have_two_documents(rows) != apart
+
+
+def test_rows_that_cannot_be_shared_take_turns() -> None:
+    rows = plain(list(range(23)))
+    processes = shared(rows, 8, 4, grouped=False, apart=True, seed=5)
+    rested: Counter[int] = Counter()
+    for epoch in range(23):
+        rested.update(
+            set(range(23)) - {row for batch in epoch_of(processes, epoch) for row in batch}
+        )
+    assert set(rested.values()) == {3}
+    assert len(rested) == 23

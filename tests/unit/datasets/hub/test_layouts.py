@@ -7,6 +7,7 @@ import socket
 from pathlib import Path
 from typing import Any
 
+import ir_datasets
 import pytest
 
 import irtoolkit as ir
@@ -277,3 +278,34 @@ def test_the_command_says_what_a_name_needs(
     absent = irtoolkit("datasets", f"hf:{folder}")
     assert "downloaded when first used: a download, licence cc0-1.0" in absent.out
     assert "Candidates" not in absent.out
+
+
+def test_candidates_that_are_not_in_the_cache_are_not_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = primed(tmp_path / "hub", monkeypatch, MTEB)
+    shutil.rmtree(folder / "top_ranked")
+    data = ir.load("hf:a/b")
+    with pytest.raises(
+        InputError, match=r"top_ranked of a/b is not in its cache: HF_HUB_OFFLINE is set"
+    ):
+        ir.retrieve(data, "bm25")
+
+
+def test_brights_judgments_in_ir_datasets_exclude_too() -> None:
+    """ir_datasets' BRIGHT has documents of grade -100, defined as excluded."""
+    from ir_datasets.formats import GenericDoc, GenericQuery
+
+    from irtoolkit.base.records import Qrel
+    from irtoolkit.datasets.dataset import Dataset
+    from irtoolkit.datasets.handlers import DocsHandler, QrelsHandler, QueriesHandler
+
+    docs = {"a": GenericDoc("a", "red coat"), "b": GenericDoc("b", "red")}
+    rows = [Qrel("q", "a", -100), Qrel("q", "b", 1)]
+    source = ir_datasets.Dataset(
+        DocsHandler(lambda: docs, GenericDoc, "x", "en"),
+        QueriesHandler(lambda: [GenericQuery("q", "red coat")], GenericQuery, "x", "en"),
+        QrelsHandler(lambda: rows, Qrel, {1: "relevant", -100: "Excluded from evaluation"}),
+    )
+    data = Dataset("x", source, in_memory=True)
+    assert list(ir.retrieve(data, "bm25").as_dict()["q"]) == ["b"]

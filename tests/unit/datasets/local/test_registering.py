@@ -616,3 +616,24 @@ def test_examples_run_as_they_are_printed(folder: Callable[..., Path], irtoolkit
         answer = irtoolkit(*shlex.split(line)[1:])
         assert answer.status == 0, answer
     assert list(registry.read_registry()) == ["scifact/test", "mine", "emma"]
+
+
+def test_a_list_that_claims_ids_of_others_is_passed_over(small: Path) -> None:
+    register_collection("t/x", small)
+    path = registry.registry_path()
+    content = json.loads(path.read_text())
+    for name in ("vaswani", "relic/val", "clirmatrix/af", "t/y", "../t"):
+        content["collections"][name] = content["collections"]["t/x"]
+    path.write_text(json.dumps(content))
+    done = python(
+        "import irtoolkit.datasets, ir_datasets; from irtoolkit.datasets import dataset_ids\n"
+        "print([n for n in dataset_ids() if n.startswith('t/')])\n"
+        "print(ir_datasets.load('vaswani').docs_namespace)\n"
+        "print(type(ir_datasets.load('relic/val').irtoolkit()).__name__)"
+    )
+    ids, theirs, ours = done.stdout.splitlines()
+    assert ids == "['t/x', 't/y']"
+    assert "Vaswani" in theirs
+    assert ours == "Benchmark"
+    for name in ("vaswani", "relic/val", "clirmatrix/af", "../t"):
+        assert any(name in line and str(path) in line for line in done.stderr.splitlines())
