@@ -1,4 +1,4 @@
-"""What search servers are sent and give back: the contents of an index, candidates, and hits."""
+"""Data exchanged with search servers: the contents of an index, candidates, and hits."""
 
 from __future__ import annotations
 
