@@ -85,15 +85,18 @@ class PostingsSearch(Postings):
             for query, terms in queries.weightless(part).items():
                 others.setdefault(query, []).append(part.live_documents(terms) + base)
         if fill:
-            first = self.first_of_equals(2 * depth)
+            first = self.first_of_equals(self.size if queries.negative.any() else 2 * depth)
             for query in range(len(queries)):
                 others.setdefault(query, []).append(first)
         if not others:
             return hits
+        batches = [queries.batch(part) for part in self.parts] if queries.negative.any() else []
         rows = []
         for query, (first, last) in enumerate(pairwise(hits.offsets.tolist())):
             matched = hits.documents[first:last]
             more = np.setdiff1d(np.concatenate([matched[:0], *others.get(query, ())]), matched)
+            if queries.negative[query]:  # some that score less than 0 may not be among the hits
+                more = more[self._scores(_Query(batches, query, True), more) == 0]
             docs = np.concatenate([matched, more])
             scores = np.concatenate([hits.scores[first:last], np.zeros(len(more), np.int64)])
             docs, scores = self.ordered(docs, scores, depth)

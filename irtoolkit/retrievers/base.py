@@ -164,7 +164,8 @@ class Retriever:
         for name, (least, most) in self.ranges.items():
             value = getattr(self, name)
             if value is not None and not least <= value <= most:
-                raise InputError(f"setting {name}={value} is not between {least:g} and {most:g}")
+                bounds = f"{least:.10g} and {most:.10g}"
+                raise InputError(f"setting {name}={value} is not between {bounds}")
 
     def scorer(self, task: Task) -> Scorer:
         """Prepares the task (index, encode, train) and returns what scores its candidate sets.

@@ -153,6 +153,8 @@ class BM25(Lexical):
     """
 
     name: ClassVar[str] = "bm25"
+    # 2: of documents that score less than 0, none is listed with 0.
+    format: ClassVar[int] = 2
     ranges: ClassVar = {"k1": (0, 1e6), "b": (0, 1), "delta": (0, 1e6), "epsilon": (0, 1e6)}
     read_with: ClassVar = {
         "delta": ("form=bm25l", "form=rank-bm25l", "form=bm25+"),

@@ -42,6 +42,23 @@ def test_matches_with_a_score_of_0_or_less_are_found(
     assert dict(zip(found.doc_ids, found.scores, strict=True)) == pytest.approx(scores, abs=1e-4)
 
 
+@pytest.mark.parametrize("fill", [False, True])
+def test_few_rows_are_the_first_of_many_where_matches_score_less_than_0(
+    fill: bool, tmp_path: Path
+) -> None:
+    """Some of these are beyond the last row; the term that half of the documents have weighs nothing."""
+    docs = {"a": "dog", "b": "dog", "c": "cat eel", "d": "cat eel cow", "e": "cat cow eel"}
+    kept = index(docs | {"f": "eel cow cat"}, "bm25", tmp_path, form="okapi")
+    queries = {"q1": "cat", "q2": "cat cow", "q3": "dog"}
+    texts = [(text,) for text in queries.values()]
+    runs = [kept.run(list(queries), texts, depth, fill=fill) for depth in range(1, 7)]
+    assert any(row.score < 0 for row in runs[-1].ranking("q1"))
+    for depth, run in enumerate(runs, 1):
+        for query in queries:
+            rows, whole = ([row.doc_id for row in r.ranking(query)] for r in (run, runs[-1]))
+            assert rows == whole[:depth]
+
+
 @pytest.mark.parametrize("kept", [False, True])
 @pytest.mark.parametrize("form", FORMS)
 def test_every_form_finds_what_shares_a_term(form: str, kept: bool, tmp_path: Path) -> None:
