@@ -52,9 +52,10 @@ $(VENV)/installed $(LUCENE)/installed: pyproject.toml constraints.txt
 	    || $(@D)/bin/pip install -q --disable-pip-version-check -c constraints.txt -e '.[$(WITH)]'
 	@touch $@
 
-# The published release where it is on this machine or quickly downloaded, else the invented sample.
+# The published release where it is on this machine or can be downloaded, else the invented sample.
 demo: $(VENV)/installed
-	@$(BIN)/irtoolkit reproduce csfcube --or-sample
+	@if $(BIN)/irtoolkit datasets csfcube --download > /dev/null; \
+	    then $(BIN)/irtoolkit reproduce csfcube; else $(BIN)/irtoolkit reproduce csfcube --sample; fi
 
 # On the samples alone, with few examples and without neural libraries: make test does all of it.
 check: lint

@@ -13,6 +13,7 @@ from importlib import metadata
 
 import pytest
 
+from irtoolkit.cli import build_parser
 from tests.conftest import ROOT
 
 PACKAGE = ROOT / "irtoolkit"
@@ -218,6 +219,13 @@ def test_pythons_are_those_that_are_tested() -> None:
     ]
     last = int(versions[-1].partition(".")[2])
     assert PROJECT["requires-python"] == f">={versions[0]},<3.{last + 1}"
+
+
+def test_commands_of_the_makefile_have_the_flags_that_it_gives_them() -> None:
+    lines = re.findall(r"\$\(BIN\)/irtoolkit ([^;>|&\n]+)", (ROOT / "Makefile").read_text("utf-8"))
+    assert lines
+    for line in lines:
+        build_parser(line.split()[0]).parse_args(line.split())
 
 
 def test_no_message_or_page_installs_irtoolkit_from_an_index() -> None:
