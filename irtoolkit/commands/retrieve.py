@@ -144,17 +144,19 @@ def _rank_dataset(
 ) -> None:
     from irtoolkit.ranking.candidates import usual_depth
     from irtoolkit.ranking.from_index import retrieve
-    from irtoolkit.ranking.produce import RunOutput, has_nothing_to_do
+    from irtoolkit.ranking.produce import RunOutput, check_runnable, has_nothing_to_do
     from irtoolkit.ranking.systems import find_system, for_dataset
 
     found = {
         output: find_system(str(name), settings, args.dataset) for name, output in outputs.items()
     }
     dataset = ranked_dataset(args)
+    systems = {path: for_dataset(system, dataset) for path, system in found.items()}
+    for system in systems.values():  # before the first one ranks for hours
+        check_runnable(system)
     # Which candidates are ranked is the same for all systems.
     say: Callable[[str], None] | None = note
-    for path, named in found.items():
-        system = for_dataset(named, dataset)
+    for path, system in systems.items():
         if has_nothing_to_do(system):
             note(nothing_to_do(launch()))
             continue

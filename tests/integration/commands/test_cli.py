@@ -31,6 +31,7 @@ from irtoolkit.base.discovery import modules
 from irtoolkit.base.ending import Ended
 from irtoolkit.cli import main
 from irtoolkit.datasets import dataset_ids
+from irtoolkit.retrievers.tfidf import TFIDF
 from tests.conftest import ROOT, SAMPLE, Answer
 from tests.datasets import Candidates, Docs, Grades, Queries
 from tests.each import each
@@ -451,6 +452,15 @@ def test_several_systems_have_their_runs_in_a_folder(irtoolkit: Command) -> None
         "compare", "csfcube/sample", "several/bm25.run", "several/tfidf.run", "-m", "AP"
     )
     assert (answer.status, "p(holm)" in answer.out) == (0, True)
+
+
+def test_no_system_ranks_before_all_of_them_can_run(
+    irtoolkit: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(TFIDF, "missing", lambda self: "numbers is not installed")
+    answer = irtoolkit("retrieve", "csfcube/sample", "bm25", "tfidf", "-o", "several")
+    assert (answer.status, "numbers is not installed" in answer.err) == (2, True)
+    assert not Path("several/bm25.run").exists()
 
 
 def test_a_folder_with_the_name_of_a_dataset_is_noted(
