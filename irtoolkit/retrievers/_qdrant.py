@@ -1,4 +1,4 @@
-"""One collection of Qdrant, asked through its own client."""
+"""Searches and fills one collection of a Qdrant server or folder, through Qdrant's client."""
 
 from __future__ import annotations
 

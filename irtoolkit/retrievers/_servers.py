@@ -120,6 +120,7 @@ class ServerRetriever(VectorRetriever):
     retries: int = 3
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         allowed = {
             "hits": 1 <= self.hits < 1 << 31,
             "timeout": 0 < self.timeout < np.inf,

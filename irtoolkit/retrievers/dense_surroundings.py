@@ -65,6 +65,7 @@ class DenseSurroundings(Surrounded, Dense):
     context: int = 0
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         self.check_surroundings()
         if self.context and not _LEAST <= self.context <= _MOST:
             raise InputError(

@@ -102,13 +102,10 @@ class KnownContexts(VectorRetriever):
     """
 
     name: ClassVar[str] = "known-contexts"
+    ranges: ClassVar = {"weight": (0, 1)}
 
     train: str = "train"
     weight: float = 0.5
-
-    def __post_init__(self) -> None:
-        if not 0 <= self.weight <= 1:
-            raise InputError(f"weight={self.weight} is not between 0 and 1")
 
     def also_reads(self, task: Task) -> Iterable[str]:
         return also_known(task, self.train)

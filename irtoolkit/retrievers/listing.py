@@ -1,4 +1,4 @@
-"""The rows of a run and exact ranks, gathered from blocks of scores."""
+"""Collects the rows of a run, and the exact ranks of documents, from scores that come in blocks."""
 
 from __future__ import annotations
 

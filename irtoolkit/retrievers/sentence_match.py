@@ -76,6 +76,7 @@ class SentenceMatch(VectorRetriever):
     regularisation: float = 0.05
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if not 0 < self.temperature < float("inf"):
             raise InputError(f"setting temperature={self.temperature} is not above 0")
         if not 0 <= self.regularisation < float("inf"):

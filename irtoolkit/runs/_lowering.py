@@ -1,6 +1,6 @@
-"""The loop that sets scores apart; `_order_kernels` has it compiled.
+"""Lowers tied scores until they differ, in Python: for few rows, where numba is not loaded yet.
 
-It is for a few rows in a process that has not loaded compiled loops.
+`_order_kernels` has the same loop compiled.
 """
 
 from __future__ import annotations

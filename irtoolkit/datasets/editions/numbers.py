@@ -1,4 +1,4 @@
-"""Numbers as headings have them: digits, Roman and Chinese numerals, words of several languages."""
+"""Reads the numbers of chapter headings: digits, Roman and Chinese numerals, number words."""
 
 from __future__ import annotations
 

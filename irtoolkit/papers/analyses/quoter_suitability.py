@@ -1,4 +1,4 @@
-"""QuoteR, §6.6: how many recommended quotes suit a context in people's eyes."""
+"""QuoteR, §6.6: scores of rankings by the quotes that annotators judge to suit a context."""
 
 from __future__ import annotations
 

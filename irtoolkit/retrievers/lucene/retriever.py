@@ -89,6 +89,7 @@ class Lucene(Retriever):
     hits: int | None = None
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         allowed = {
             "k1": 0 <= self.k1 < np.inf,
             "b": 0 <= self.b <= 1,

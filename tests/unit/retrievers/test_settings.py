@@ -12,6 +12,7 @@ import irtoolkit as ir
 from irtoolkit.base.errors import InputError
 from irtoolkit.ranking.systems import KNOWN_AS, find_system
 from irtoolkit.retrievers import retrievers
+from irtoolkit.retrievers.registry import create_retriever
 from irtoolkit.retrievers.settings import conditions_of
 from tests.each import each
 
@@ -112,3 +113,8 @@ def test_commands_take_none_either(irtoolkit: Any, name: str, of: str, tmp_path:
     done = irtoolkit(*where, f"--{name}", FIELDS[name])
     assert done.status == 2
     assert f"setting {name}={FIELDS[name]} changes nothing" in done.err
+
+
+def test_bounds_are_printed_in_full() -> None:
+    with pytest.raises(InputError, match="m=1 is not between 2 and 2147483647"):
+        create_retriever("faiss", {"index": "hnsw", "m": "1"})
