@@ -143,6 +143,27 @@ def test_other_settings_need_replace(
 
 
 @pytest.mark.parametrize(
+    ("name", "file"),
+    [
+        ("relic", "articles/article0.txt"),
+        ("egret", "books/book0.txt"),
+        ("quoter", "books/essay0.txt"),
+    ],
+)
+def test_an_edited_text_is_searched_again(name: str, file: str) -> None:
+    lay(name, Path())
+    assert main([*COMMANDS[name]]) == 0
+    before = contents("mine")
+    text = Path(file).read_text("utf-8")
+    Path(file).write_text(text[: text.rindex("\n", 0, len(text) * 2 // 3)], "utf-8")
+    assert main([*COMMANDS[name], "--replace"]) == 0
+    replaced = contents("mine")
+    shutil.rmtree("mine")
+    assert main([*COMMANDS[name]]) == 0
+    assert replaced == contents("mine") != before
+
+
+@pytest.mark.parametrize(
     ("name", "more", "splits"),
     [
         ("relic", ["--hide-test"], ("train", "val")),

@@ -104,3 +104,8 @@ def test_the_command(irtoolkit: Command) -> None:
     text = irtoolkit(*args, "-o", "log.json")
     assert text.status == 0
     assert f"{DATASET}: bm25, best first" in text.out
+
+
+def test_a_setting_is_not_both_fixed_and_searched() -> None:
+    with pytest.raises(InputError, match="k1 is both fixed and in the grid"):
+        tune(DATASET, "bm25", {"k1": ["1"]}, fixed={"k1": "2"})

@@ -637,3 +637,10 @@ def test_a_list_that_claims_ids_of_others_is_passed_over(small: Path) -> None:
     assert ours == "Benchmark"
     for name in ("vaswani", "relic/val", "clirmatrix/af", "../t"):
         assert any(name in line and str(path) in line for line in done.stderr.splitlines())
+
+
+def test_the_credentials_of_a_url_are_neither_kept_nor_shown() -> None:
+    with pytest.raises(InputError, match="the URL has credentials") as caught:
+        register_collection("t/x", "https://user:SECRET@127.0.0.1:9/folder")
+    assert "SECRET" not in str(caught.value)
+    assert registry.read_registry() == {}
