@@ -5,7 +5,9 @@
 
 RUNS is a folder: a run that it has (TASK.SYSTEM.run) is scored as it is, others are made. --ranks is the folder of that name
 in BIRCO's repository, whose pickles are the published rankings. It writes benchmarks/results/birco.json, of which
-docs/generate.py makes docs/results/birco.md, and with --ranks the table irtoolkit/papers/birco.toml.
+docs/generate.py makes docs/results/birco.md, and with --ranks the table irtoolkit/papers/birco.toml. What it had measured before
+stays where runs or rankings are missing now: a task some of whose rows could not be measured again, since p depends on all rows,
+and the published figures of a task without rankings or judgments.
 
 An interval is of 95 % by bootstrap over queries. p is of a paired t-test over queries, Holm-corrected over the systems that
 are held against the same baseline. A published ranking that cannot be a run, for one that lists a document twice, is
@@ -51,6 +53,23 @@ FUSIONS = {
 }
 # A fusion that cross-validation chooses, for queries that took no part in its choice.
 TUNED, TUNES = "tuned fusion", ("wtb", "doris-mae")
+# More fusions that cross-validation chooses, of which only the figure is kept.
+TRIED = {
+    "wtb": (
+        ("gte-small", "gte-small, tokens"),
+        ("gte-small", "gte-small, tokens", "mpnet"),
+        ("gte-small", "gte-small, tokens", "mpnet", "bge-small"),
+        ("gte-small", "bge-small", "mpnet"),
+        ("gte-small", "mpnet"),
+        ("gte-small", "gte-small, tokens", "mpnet", "bge-small", "BM25"),
+    ),
+    "relic": (
+        ("bm25-nearby", "mpnet"),
+        ("bm25-nearby", "gte-small"),
+        ("bm25-nearby", "MiniLM", "gte-small", "mpnet"),
+        ("bm25-nearby", "BM25", "MiniLM", "gte-small", "bge-small", "mpnet", "cross-encoder"),
+    ),
+}
 # Published systems that ours are tested against, and their files.
 PUBLISHED = {"E5": "e5", "MonoT5": "Monot5"}
 TASKS = ("relic", "wtb", "arguana", "clinical-trial")
@@ -63,13 +82,44 @@ def main() -> None:
     parser.add_argument("--given", action="store_true", help="make no run, score those of RUNS")
     args = parser.parse_args()
     kept = json.loads(RESULTS.read_text("utf-8")) if RESULTS.is_file() else {}
-    kept["tasks"] = {task: measured(task, args.runs, args.ranks, args.given) for task in DATASETS}
+    tasks = kept.setdefault("tasks", {})
+    for task in DATASETS:
+        tasks[task] = complete(
+            task, measured(task, args.runs, args.ranks, args.given), tasks.get(task)
+        )
     if args.ranks is not None:
-        kept["published"], kept["refused"] = published(args.ranks)
+        there = {task for task in TASKS if _is_here(task, args.ranks)}
+        found, refused = published(args.ranks, there)
+        kept["published"] = merged(found, kept.get("published", {}), there)
+        old = kept.get("refused", {}).items()
+        kept["refused"] = refused | {f: why for f, why in old if f.partition("/")[0] not in there}
         with atomic_text(TABLE) as out:
             out.write(table(kept["published"]))
     with atomic_text(RESULTS) as out:
         out.write(json.dumps(kept, indent=1, ensure_ascii=False) + "\n")
+
+
+def complete(task: str, found: dict[str, Any], old: dict[str, Any] | None) -> dict[str, Any]:
+    """What was found of a task; or what was kept of it, where that has rows that could not be measured."""
+    kinds = ("rows", "tried")
+    lost = [row for kind in kinds for row in (old or {}).get(kind, {}) if row not in found[kind]]
+    if old is None or not lost:
+        return found
+    print(f"{task}: kept as it was, without the runs of {', '.join(lost)}", flush=True)
+    return old
+
+
+def merged(found: dict[str, Any], old: dict[str, Any], there: set[str]) -> dict[str, Any]:
+    """Published figures by system and task: those found, and the old ones of tasks that are not there."""
+    systems = sorted({*found, *old}, key=str.lower)
+    figures = {
+        name: {
+            task: known[task] for task in TASKS
+            for known in [(found if task in there else old).get(name, {})] if task in known
+        }
+        for name in systems
+    }  # fmt: skip
+    return {name: tasks for name, tasks in figures.items() if tasks}
 
 
 # -- our systems -------------------------------------------------------------------------------------
@@ -88,12 +138,10 @@ def measured(task: str, folder: Path, ranks: Path | None, given: bool) -> dict[s
             runs[name] = ir.fuse(*(runs[part] for part in parts), tag="fused")
     if ranks is not None and (ranks / task).is_dir() and task == DATASETS[task].partition("/")[2]:
         for name, file in PUBLISHED.items():
-            runs[name] = _published(next((ranks / task).glob(f"{file}*.pickle")))
+            for path in sorted((ranks / task).glob(f"{file}*.pickle"))[:1]:
+                runs[name] = _published(path)
     if task in TUNES:
-        parts = [runs[name] for name in SYSTEMS if name in runs]
-        methods, zscore = ["rrf", "weighted"], ["zscore"]
-        tuned = ir.tune_fusion(data, *parts, measure=MAIN, methods=methods, normalise=zscore)
-        runs[TUNED] = tuned.run
+        runs[TUNED] = _tuned(data, [runs[name] for name in SYSTEMS if name in runs]).run
     figures = ir.evaluate(data, runs, measures=MEASURES).figures()
     rows = {name: {"figures": figures[name]} for name in runs}
     for one in ir.compare(data, runs, measure=MAIN, baseline="BM25"):
@@ -102,7 +150,24 @@ def measured(task: str, folder: Path, ranks: Path | None, given: bool) -> dict[s
         for one in ir.compare(data, runs, measure=MAIN, baseline=baseline):
             if one.system != baseline:
                 rows[one.system].setdefault("p", {})[baseline] = one.corrected
-    return {"dataset": data.id, "queries": len(data.queries()), "rows": rows}
+    tried = _tried(task, data, runs)
+    return {"dataset": data.id, "queries": len(data.queries()), "rows": rows, "tried": tried}
+
+
+def _tried(task: str, data: Any, runs: dict[str, Run]) -> dict[str, float]:
+    """The main measure of the other fusions, each query by what other queries choose."""
+    if task not in TRIED:
+        return {}
+    runs = {**runs, "bm25-nearby": ir.retrieve(data, "bm25-nearby")} if task == "relic" else runs
+    return {
+        " + ".join(names): _tuned(data, [runs[name] for name in names]).figure
+        for names in TRIED[task] if set(names) <= set(runs)
+    }  # fmt: skip
+
+
+def _tuned(data: Any, parts: list[Run]) -> Any:
+    methods, zscore = ["rrf", "weighted"], ["zscore"]
+    return ir.tune_fusion(data, *parts, measure=MAIN, methods=methods, normalise=zscore)
 
 
 def _run(data: Any, name: str, path: Path) -> Run:
@@ -114,11 +179,20 @@ def _run(data: Any, name: str, path: Path) -> Run:
 # -- published systems -------------------------------------------------------------------------------
 
 
-def published(ranks: Path) -> tuple[dict[str, Any], dict[str, str]]:
+def _is_here(task: str, ranks: Path) -> bool:
+    """Whether a task has rankings, and judgments that they can be scored by."""
+    try:
+        return any((ranks / task).glob("*.pickle")) and bool(ir.load(f"birco/{task}").queries())
+    except InputError as error:
+        print(f"{task}: published figures kept as they were; {error.found}", flush=True)
+        return False
+
+
+def published(ranks: Path, tasks: set[str]) -> tuple[dict[str, Any], dict[str, str]]:
     """System to task to figures, and file to why it is refused."""
     found: dict[str, Any] = {}
     refused: dict[str, str] = {}
-    for task in TASKS:
+    for task in (task for task in TASKS if task in tasks):
         data = ir.load(f"birco/{task}")
         for path in sorted((ranks / task).glob("*.pickle"), key=lambda path: path.name.lower()):
             try:
