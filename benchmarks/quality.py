@@ -3,6 +3,7 @@
     IRTOOLKIT_DATA=../shared/data python benchmarks/quality.py
     IRTOOLKIT_DATA=../shared/data python benchmarks/quality.py egret quoter
     IRTOOLKIT_DATA=../shared/data python benchmarks/quality.py --cost
+    IRTOOLKIT_DATA=../shared/data python benchmarks/quality.py quoter cacm --beside
     IRTOOLKIT_DATA=../shared/data python benchmarks/quality.py egret-forms --take FOLDER
     python benchmarks/quality.py --table
 
@@ -21,6 +22,10 @@ baseline, Holm-corrected over the rows of the table; a choice that is another ro
 the scoring of its candidates, one query at a time, the median over some queries. What a row fuses or
 reranks counts with it. Run it on a machine that does nothing else.
 
+--beside measures again what is told beside a table (quality_beside.py): QuoteR's test queries apart by
+whether training has their quotation, and CACM by the judgments as they are distributed. Without an
+option it is measured with the table.
+
 --take copies runs that were made elsewhere, such as on a GPU by trained.py: FOLDER/DATASET/NAME.run.
 
 Runs are kept in the cache: an interrupted benchmark continues, and rows whose commands changed are
@@ -31,10 +36,12 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import time
 from pathlib import Path
 from typing import Any
 
+from quality_beside import BESIDE
 from quality_choice import best_of, evaluated, groups_of, twins
 from quality_collections import register
 from quality_cost import costs
@@ -101,7 +108,11 @@ def of_row(name: str, final: dict[str, Evaluation], tests: dict[str, Comparison]
     rows = {base: next(r for r in test.rows if r.system == name) for base, test in tests.items()}
     any_row = next(iter(rows.values()))
     return {
-        "figures": final[name].figures(),
+        # A median rank is infinite where a run does not list the document: null, as in strict JSON.
+        "figures": {
+            measure: value if math.isfinite(value) else None
+            for measure, value in final[name].figures().items()
+        },
         "interval": [any_row.low, any_row.high],
         "p": {base: row.corrected for base, row in rows.items() if row.corrected is not None},
     }
@@ -157,7 +168,10 @@ def text(found: dict[str, Any]) -> str:
         lines.append(
             [
                 name,
-                *(f"{row['figures'][m]:.4f}" for m in measures),
+                *(
+                    "" if row["figures"][m] is None else f"{row['figures'][m]:.4f}"
+                    for m in measures
+                ),
                 *(f"{value:.4f}" for value in row["interval"]),
                 *(f"{row['p'][b]:.4f}" if b in row["p"] else "" for b in found["baselines"]),
                 "" if told is None else f"{told:.1f}",
@@ -175,20 +189,21 @@ def main() -> None:
     )
     parser.add_argument("benchmarks", nargs="*", metavar="BENCHMARK", help="default: all")
     parser.add_argument("--cost", action="store_true", help="measure what a query takes")
+    parser.add_argument("--beside", action="store_true", help="what is told beside tables")
     parser.add_argument("--table", action="store_true", help="print what is there, measure nothing")
     parser.add_argument("--take", metavar="FOLDER", help="runs of rows that were made elsewhere")
     parser.add_argument("-o", "--output", metavar="FILE", default=str(RESULTS))
     parser.add_argument("--rows", metavar="FILE", default=str(HERE / "quality.toml"))
     args = parser.parse_args()
-    if args.take and (args.cost or args.table):
-        parser.error("--take is for measuring, not for --cost or --table")
+    if args.take and (args.cost or args.table or args.beside):
+        parser.error("--take is for measuring, not for --cost, --beside or --table")
     tables = read_tables(Path(args.rows))
     unknown = set(args.benchmarks) - set(tables)
     if unknown:
         parser.error(f"no benchmark {', '.join(sorted(unknown))}: there are {', '.join(tables)}")
     path = Path(args.output)
     kept = json.loads(path.read_text("utf-8")) if path.is_file() else {}
-    for name in args.benchmarks or tables:
+    for name in args.benchmarks or (BESIDE if args.beside else tables):
         known = kept.setdefault("benchmarks", {}).get(name)
         if not args.table:
             if tables[name].collection:
@@ -197,6 +212,8 @@ def main() -> None:
             if args.cost and known is not None:
                 known["ms a query"] = costs(tables[name], known)
                 key = "cost"
+            elif args.beside and known is not None:
+                key = "made beside"
             else:
                 if args.take:
                     print("taken:", ", ".join(take(tables[name], Path(args.take))), flush=True)
@@ -205,9 +222,11 @@ def main() -> None:
                     found |= known_costs(found, known)
                 kept["benchmarks"][name] = known = found
                 key = "made"
+            if not args.cost and name in BESIDE:
+                known["beside"] = BESIDE[name](tables[name])
             known[key] = provenance.circumstances(time.monotonic() - started)
             with atomic_text(path) as file:
-                json.dump(kept, file, indent=1)
+                json.dump(kept, file, indent=1, allow_nan=False)
                 file.write("\n")
         if known is not None:
             print(text(known), flush=True)

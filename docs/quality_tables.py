@@ -9,15 +9,19 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
+import goal_tables
 import numpy as np
 import unseen_tables
 from docstrings import table
 
 _FOLDER = Path(__file__).resolve().parent.parent / "benchmarks" / "results"
 RESULTS, FAILURES = _FOLDER / "quality.json", _FOLDER / "failures.json"
+POOLING = _FOLDER / "csfcube_pooling.json"
 TRAINED, GPU = _FOLDER / "minilm.json", _FOLDER / "trained.json"
 # The table with the rows that a GPU has trained.
 ON_GPU = "egret-forms"
+# The table of the data whose queries are facets of papers.
+FACETS = "csfcube"
 # What is said of a table beside its figures.
 ROWS = _FOLDER.parent / "quality.toml"
 INTRO = """# The strongest systems
@@ -56,6 +60,11 @@ and `outside/cacm`, so that the commands below their tables work.
 # Trained before the judgments had the neighbours of chunks that a plot passage only touches.
 OLDER = """These rows were measured before the judgments had the neighbours of every relevant chunk: the ideal of
 N-RODCG was lower then, and the figures are higher in the last places than those above. """
+# Tables whose lexical runs rank a whole corpus, and when these runs began to list matches alone.
+CORPORA = ("egret/dev", "outside/cacm", "outside/vaswani")
+ENDS_WHERE_NO_TERM_IS_SHARED = "2026-11-27T07:04"
+EARLIER = """This table was measured before lexical runs ended where a document shares no term with the query; its fusions
+with lexical systems may differ a little when they are measured again."""
 # The row that the results call so: the first of its table here.
 BEST = "best of all"
 # The runs of rows in a command.
@@ -78,10 +87,12 @@ def page() -> str:
         _section(found, rows[name].get("remark", ""))
         + _trained(name)
         + (_on_gpu() + unseen_tables.sites() if name == ON_GPU else "")
+        + (_pooling() if name == FACETS else "")
         + (_failures(missed[name]) if name in missed else "")
         for name, found in kept.items()
     ]
-    return "\n".join([INTRO, _summary(kept), unseen_tables.section(), *sections])
+    parts = [INTRO, _summary(kept), goal_tables.section(), unseen_tables.section(), *sections]
+    return "\n".join(parts)
 
 
 def _summary(kept: dict[str, Any]) -> str:
@@ -119,7 +130,15 @@ def _anchor(title: str) -> str:
 
 def _section(found: dict[str, Any], remark: str) -> str:
     parts = [f"## {found['title']}", _queries(found), remark]
-    parts += [_figures(found), _goals(found), _chosen(found), _commands(found), _tried(found)]
+    parts += [
+        _figures(found),
+        _beside(found),
+        _earlier(found),
+        _goals(found),
+        _chosen(found),
+        _commands(found),
+        _tried(found),
+    ]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
@@ -151,8 +170,29 @@ def _figures(found: dict[str, Any]) -> str:
     return table(heads, lines)
 
 
-def _shown(measure: str, value: float) -> str:
-    if np.isinf(value):  # the rank of a document that a run does not list
+def _beside(found: dict[str, Any]) -> str:
+    """The figures that are told beside the table."""
+    if "beside" not in found:
+        return ""
+    beside = found["beside"]
+    lines = [
+        [name, *(_shown(beside["measure"], value) for value in values)]
+        for name, values in beside["rows"].items()
+    ]
+    return "\n\n".join([
+        f"By `{beside['measure']}`, measured with `benchmarks/quality.py --beside`:",
+        table(["system", *beside["columns"]], lines),
+    ])  # fmt: skip
+
+
+def _earlier(found: dict[str, Any]) -> str:
+    """What is said of fusions that were measured before lexical runs ended where no term is shared."""
+    earlier = found["report"] in CORPORA and found["made"]["date"] < ENDS_WHERE_NO_TERM_IS_SHARED
+    return EARLIER if earlier else ""
+
+
+def _shown(measure: str, value: float | None) -> str:
+    if value is None:  # the rank of a document that a run does not list
         return "–"
     return f"{value:.1f}" if "Rank" in measure else f"{100 * value:.1f}"
 
@@ -311,6 +351,23 @@ same form of the query has an `R@1` on the training queries of {untrained}.
 `benchmarks/trained.py` repeats it; its runs become rows with `benchmarks/quality.py egret-forms --take FOLDER/quality`.
 
 {table(heads, lines).rstrip()}
+"""
+
+
+def _pooling() -> str:
+    """What it is worth that the sentences of a facet weigh more in a paper's vector."""
+    found = json.loads(POOLING.read_text("utf-8"))
+    plain, figure, best = (
+        _shown(found["measure"], found[name]) for name in ("plain", "held out", "best of all")
+    )
+    return f"""
+### Sentences of the facet weigh more
+
+MiniLM reads title and abstract as one text, a sentence has the mean of its tokens' vectors, and a paper has a weighted mean of its
+sentences' vectors: sentences outside the query's facet weigh less, by two weights ({len(found["tried"])} pairs) that are learned on
+the other fold. `{found["measure"]}` is {figure}, and {plain} where all sentences weigh the same: a gain of
+{100 * found["gain"]:.1f} with a standard error of {100 * found["standard error"]:.1f} over queries, which is too small to tell from
+none. The best pair of all has {best}. `benchmarks/csfcube_pooling.py` repeats it.
 """
 
 

@@ -23,6 +23,14 @@ PAGES = ROOT / "docs" / "results"
 FILES = sorted(FOLDER.glob("*.json"))
 
 
+@pytest.mark.parametrize("path", sorted(FOLDER.parent.rglob("*.json")), ids=lambda path: path.stem)
+def test_results_are_json_that_every_reader_takes(path: Path) -> None:
+    def refused(constant: str) -> None:
+        pytest.fail(f"{constant} is no JSON")
+
+    json.loads(path.read_text("utf-8"), parse_constant=refused)
+
+
 def read(path: Path) -> dict[str, Any]:
     found: dict[str, Any] = json.loads(path.read_text("utf-8"))
     return found
