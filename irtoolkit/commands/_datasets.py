@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import is_file
-from irtoolkit.base.paths import is_url, shown
+from irtoolkit.base.paths import shown
 from irtoolkit.commands import argument, note
 
 if TYPE_CHECKING:
@@ -105,25 +105,6 @@ def judged_dataset(args: argparse.Namespace) -> tuple[Dataset, list[str]]:
     return dataset, runs
 
 
-def _check_no_measure(runs: list[str]) -> None:
-    """Raises InputError if a run is not a file but the name of a measure, as in -m AP nDCG@10."""
-    for run in runs:
-        if not is_url(run) and not is_file(run) and _is_measure(run):
-            raise InputError(
-                f"one argument too many: {run!r}",
-                remedy="-m takes one measure, --measures several",
-            )
-
-
-def _is_measure(name: str) -> bool:
-    from irtoolkit.scoring.evaluation import parse_measures
-
-    try:
-        return bool(parse_measures([name]))
-    except InputError:
-        return False
-
-
 def _judged(args: argparse.Namespace) -> tuple[Dataset, list[str]]:
     """Returns the dataset whose judgments a command scores runs on, and the runs.
 
@@ -143,11 +124,9 @@ def _judged(args: argparse.Namespace) -> tuple[Dataset, list[str]]:
             remedy="name a dataset or qrels, then the runs; see --help",
         )
     if args.qrels is not None and is_file(args.dataset):
-        runs = [args.dataset, *args.runs]
-        _check_no_measure(runs)
-        return Dataset.of_qrels(read_qrels(args.qrels), shown(args.qrels)), runs
+        judged = Dataset.of_qrels(read_qrels(args.qrels), shown(args.qrels))
+        return judged, [args.dataset, *args.runs]
     args.dataset, args.runs = dataset_first(args.dataset, args.runs, note_order)
-    _check_no_measure(args.runs)
     if args.qrels is None:
         return with_candidates(Dataset.of(args.dataset), args.candidates), args.runs
     judged = with_qrels(Dataset.load(args.dataset), args.qrels)

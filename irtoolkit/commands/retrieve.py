@@ -103,8 +103,10 @@ def execute(args: argparse.Namespace) -> None:
         dataset = settings.pop("index")
     is_index = is_index or (dataset is not None and _names_index(dataset))
     if dataset is None or not (systems or is_index):
-        missing = "DATASET" if dataset is None else "SYSTEM"
-        raise InputError(f"{missing} is missing", remedy="irtoolkit retrieve DATASET bm25 -o FILE")
+        missing = "DATASET is missing"
+        if dataset is not None:
+            missing = f"SYSTEM is missing, as {shown(dataset)} is not the folder of an index"
+        raise InputError(missing, remedy="irtoolkit retrieve DATASET bm25 -o FILE")
     args.dataset = dataset
     outputs = _outputs(args, systems)
     if is_index:

@@ -41,7 +41,7 @@ def named_runs(runs: Any, names: Sequence[str] | None) -> dict[str, Any]:
         )
     if not listed:
         raise InputError("no runs to score", remedy="give at least one")
-    _check_no_system(source for _, source in listed)
+    _check_runs(source for _, source in listed)
     if len(names):
         labels = list(names)
     else:
@@ -52,8 +52,8 @@ def named_runs(runs: Any, names: Sequence[str] | None) -> dict[str, Any]:
     return dict(zip(_distinct(labels), [source for _, source in listed], strict=True))
 
 
-def _check_no_system(sources: Iterable[Any]) -> None:
-    """Raises InputError if a run is not a file but the name of a system, as in eval mine bm25."""
+def _check_runs(sources: Iterable[Any]) -> None:
+    """Raises InputError if a run is not a file but a system or a measure, as in eval mine bm25 AP."""
     for source in sources:
         if not isinstance(source, str) or is_url(source) or os.path.exists(on_disk(source)):
             continue
@@ -66,6 +66,20 @@ def _check_no_system(sources: Iterable[Any]) -> None:
                 f"{source} is a system, and runs are scored",
                 remedy=f"irtoolkit retrieve DATASET {source} -o FILE makes its run, and so does ir.retrieve",
             )
+        if _is_measure(source):
+            raise InputError(
+                f"{source} is a measure, and runs are scored",
+                remedy="-m takes one measure, --measures several, and in Python measures=[...]",
+            )
+
+
+def _is_measure(name: str) -> bool:
+    from irtoolkit.scoring.evaluation import parse_measures
+
+    try:
+        return bool(parse_measures([name]))
+    except InputError:
+        return False
 
 
 def _listed(runs: Any) -> list[tuple[str, Any]]:
