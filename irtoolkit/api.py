@@ -237,14 +237,22 @@ def _divided(
     return candidates, settings
 
 
+# What commands and other tools give with a system, as `load` calls it.
+_OF_DATASETS = {"topics": "queries", "queries": "queries", "qrels": "qrels"}
+
+
 @contextmanager
 def _near_arguments(*names: str) -> Iterator[None]:
-    """Offers arguments of a function, too, for a setting that a system does not have."""
+    """Offers arguments of a function or of `load` for a setting that a system does not have."""
     from irtoolkit.retrievers.settings import UnknownSettingError
 
     try:
         yield
     except UnknownSettingError as error:
+        if error.key in _OF_DATASETS:
+            name = _OF_DATASETS[error.key]
+            remedy = f"a dataset has them: ir.load(DOCUMENTS, {name}=...)"
+            raise InputError(error.found, remedy=remedy) from None
         guess = did_you_mean(error.key, [*names, *error.known])
         if not any(name in guess for name in names):
             raise

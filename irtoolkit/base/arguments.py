@@ -46,10 +46,7 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
     @wraps(function)
     def wrapper(*args: P.args, **kwargs: P.kwargs) -> R:
         signature, hints = _expected(function)
-        try:
-            bound = signature.bind(*args, **kwargs)
-        except TypeError as error:
-            raise _not_taken(function, signature, kwargs, str(error)) from None
+        bound = _bound(function, args, kwargs)
         for name, value in bound.arguments.items():
             if name in hints:
                 check_type(name, value, hints[name])
@@ -57,6 +54,17 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
             few = signature.parameters[name].kind is inspect.Parameter.VAR_KEYWORD
             if few or (_is_numpys(value) and isinstance(value, Real)):
                 bound.arguments[name] = own_types(value)
+        return function(*bound.args, **bound.kwargs)
+
+    return wrapper
+
+
+def checked_names(function: Callable[P, R]) -> Callable[P, R]:
+    """Makes a function raise InputError for arguments that it does not have; see `checked`."""
+
+    @wraps(function)
+    def wrapper(*args: P.args, **kwargs: P.kwargs) -> R:
+        bound = _bound(function, args, kwargs)
         return function(*bound.args, **bound.kwargs)
 
     return wrapper
@@ -116,6 +124,17 @@ def written(value: Any) -> str:
     return value if isinstance(value, str) else shown_value(value)
 
 
+def _bound(
+    function: Callable[..., Any], args: Sequence[Any], named: Mapping[str, Any]
+) -> inspect.BoundArguments:
+    """Returns the arguments of a call by name, or raises InputError if the function lacks one."""
+    signature, _ = _expected(function)
+    try:
+        return signature.bind(*args, **named)
+    except TypeError as error:
+        raise _not_taken(function, signature, named, str(error)) from None
+
+
 def _not_taken(
     function: Callable[..., Any], signature: inspect.Signature, named: Mapping[str, Any], said: str
 ) -> InputError:
@@ -127,8 +146,17 @@ def _not_taken(
     ]
     unknown = next((name for name in named if name not in by_name), None)
     remedy = did_you_mean(unknown, by_name) if unknown is not None else ""
-    remedy += f"it takes {', '.join(by_name)}"
+    by_position = [name for name in by_name if _is_positional(signature, name)]
+    if said.startswith("too many positional") and by_position != by_name:
+        by_keyword = ", ".join(f"{name}=" for name in by_name if name not in by_position)
+        remedy = f"after {' and '.join(by_position)}, give arguments by name: {by_keyword}"
+    else:
+        remedy += f"it takes {', '.join(by_name)}"
     return InputError(f"{function.__name__}: {said}", remedy=remedy)
+
+
+def _is_positional(signature: inspect.Signature, name: str) -> bool:
+    return signature.parameters[name].kind is not inspect.Parameter.KEYWORD_ONLY
 
 
 @cache

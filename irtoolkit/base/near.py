@@ -11,8 +11,8 @@ _MOST = 3
 _PART = 4
 # What other tools call things, with what they may be called here.
 _SYNONYMS = {
-    **dict.fromkeys(("k", "top_k", "topk", "num_results"), ("hits", "depth")),
-    "hits": ("depth",),
+    **dict.fromkeys(("k", "top_k", "topk", "num_results"), ("hits", "depth", "k")),
+    "hits": ("depth", "k"),
     **dict.fromkeys(("metric", "metrics"), ("measures", "measure")),
     **dict.fromkeys(("model", "retriever"), ("system",)),
     "queries": ("topics",),

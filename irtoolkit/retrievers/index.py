@@ -9,6 +9,7 @@ from numbers import Integral
 from typing import Any
 
 from irtoolkit.base import analysis
+from irtoolkit.base.arguments import checked_names
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.plurals import number_of
 from irtoolkit.retrievers.hits import MatchedPlaces, SearchResult
@@ -61,6 +62,7 @@ class Index(ABC):
     def __repr__(self) -> str:
         return f"Index({self.name!r}, {self.searched_by!r}, {number_of(len(self), 'documents')})"
 
+    @checked_names
     def search(self, query: str, k: int = 10) -> SearchResult:
         """The best documents for a query; those that share no term with it are left out where
         the system matches terms.
@@ -120,6 +122,7 @@ class Index(ABC):
             raise InputError(f"document {absent} is not in the index {self.name}")
         return texts_by_id
 
+    @checked_names
     def search_many(self, queries: Any, k: int = 1000) -> Run:
         """The best documents for each of several queries, as a run.
 

@@ -254,6 +254,22 @@ BAD: dict[str, tuple[Callable[[], Any], str]] = {
     "runs alone": (lambda: ir.compare(ir.Run.of(RUN), ir.Run.of(RUN)), "a run, and judgments are expected"),
     "a run as judgments": (lambda: ir.load(DOCS, queries=QUERIES, qrels=ir.Run.of(RUN)), "a run, and judgments"),
     "a system as the run": (lambda: ir.evaluate(QRELS, "bm25"), "bm25 is a system, and runs are scored"),
+    "a measure as the run": (
+        lambda: ir.evaluate(QRELS, RUN, "nDCG@10"), "nDCG@10 is a measure, and runs .*measures=\\["),
+    "a measure to compare by": (lambda: ir.compare(QRELS, RUN, RUN, "AP"), "AP is a measure, and runs"),
+    "trec_eval's measure": (lambda: ir.evaluate(QRELS, RUN, "ndcg_cut.10"), "ndcg_cut.10 is a measure"),
+    "queries of a system": (
+        lambda: ir.retrieve(DOCS, queries=QUERIES), "no setting 'queries' .*ir.load.DOCUMENTS, queries="),
+    "topics of a system": (
+        lambda: ir.retrieve(DOCS, topics="topics.tsv"), "no setting 'topics' .*ir.load.DOCUMENTS, queries="),
+    "judgments of a system": (
+        lambda: ir.retrieve(DOCS, qrels=QRELS), "no setting 'qrels' .*ir.load.DOCUMENTS, qrels="),
+    "queries by position": (
+        lambda: ir.load(DOCS, QUERIES), "too many positional arguments .after data, give arguments by name: queries=, qrels="),  # type: ignore[call-arg]
+    "top_k of a search": (
+        lambda: ir.index(["a"]).search("a", top_k=3), "argument 'top_k' .did you mean k"),  # type: ignore[call-arg]
+    "depth of a search": (
+        lambda: ir.index(["a"]).search_many(["a"], hits=3), "argument 'hits' .did you mean k"),  # type: ignore[call-arg]
     "Pyserini's k": (lambda: ir.retrieve("csfcube/sample", k=5), "no setting 'k' .did you mean depth"),
     "PyTerrier's num_results": (
         lambda: ir.rerank("csfcube/sample", RUN, "ql", num_results=5), "no setting 'num_results' .did you mean depth"),

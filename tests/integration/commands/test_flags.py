@@ -96,6 +96,42 @@ def test_hits_is_depth_in_all_commands(irtoolkit: Command) -> None:
         assert len(Run.read(name)) == 2 * len(Run.read(name).query_ids)
 
 
+def test_the_k_of_a_fusion_is_recorded_alike_however_it_is_written(irtoolkit: Command) -> None:
+    for name in ("bm25", "ql"):
+        made(irtoolkit("retrieve", SAMPLE, name, "-o", f"{name}.run"))
+    usual, same, other = (
+        made(irtoolkit("fuse", "bm25.run", "ql.run", "-o", "k.run", *k)).err
+        for k in ([], ["--k", "60.0"], ["--k", "0.5"])
+    )
+    assert "; rrf k=60\n" in usual
+    assert same == usual
+    assert "; rrf k=0.5\n" in other
+    refused(
+        irtoolkit("fuse", "bm25.run", "ql.run", "-o", "k.run", "--k", "x"),
+        "invalid number value: 'x'",
+    )
+
+
+def test_an_index_that_is_not_there_is_named(irtoolkit: Command) -> None:
+    told = irtoolkit("retrieve", "indexes/dosc", "--topics", "topics.tsv", "-o", "x.run")
+    refused(told, "SYSTEM is missing, as indexes/dosc is not the folder of an index")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        ["eval", SAMPLE, "a.run", "-m", "AP", "nDCG@10"],
+        ["eval", SAMPLE, "nDCG@10", "a.run"],
+        ["compare", SAMPLE, "a.run", "b.run", "nDCG@10"],
+        ["report", SAMPLE, "a.run", "nDCG@10", "-o", "x.html"],
+    ],
+)
+def test_a_measure_among_the_runs_is_named(irtoolkit: Command, line: list[str]) -> None:
+    for name in ("a", "b"):
+        Path(f"{name}.run").write_text("1 Q0 a 1 1.0 x\n", "utf-8")
+    refused(irtoolkit(*line), "nDCG@10 is a measure, and runs are scored", "--measures several")
+
+
 # -- candidates ----------------------------------------------------------------------------------
 
 
