@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from irtoolkit.base.errors import InputError
-from irtoolkit.papers.training_grid import TrainingSearch
-from irtoolkit.papers.training_search import search_training
+from irtoolkit.papers.training_grid import TrainingSearch, TriedSettings
+from irtoolkit.papers.training_search import _best, search_training
 from irtoolkit.training.sets import build_training_set
 from irtoolkit.training.trainer import split_rows
 from tests import planted
@@ -106,6 +106,13 @@ def test_a_training_that_diverges_is_logged_and_the_search_goes_on(
     alone = TrainingSearch(str(recipe), {"rate": grid["rate"][:1]}, {"epochs": "6"})
     with pytest.raises(InputError, match="each of the 1 trainings of the grid failed; rate=1e30: "):
         search_training(alone, tmp_path / "model", log, Trainer())
+
+
+@pytest.mark.parametrize(("measure", "best"), [("R@1", "b"), ("Rank", "a"), ("MedianRank", "a")])
+def test_of_ranks_the_lowest_is_the_best(measure: str, best: str) -> None:
+    figures = {"failed": None, "a": 0.25, "b": 0.5, "later": 0.5, "last": 0.25}
+    tried = [TriedSettings({"name": n}, value, 1, 1, 1, 1.0) for n, value in figures.items()]
+    assert _best(tried, measure).settings == {"name": best}
 
 
 def test_a_trained_model_stays_until_the_log_has_its_figure(

@@ -300,3 +300,17 @@ def test_trusted_code_that_has_no_class_for_the_use(irtoolkit: Command, tmp_path
     )  # fmt: skip
     assert answer.status == 2
     assert "has no class for this use" in answer.err
+
+
+def test_an_adapter_is_not_added_to_a_model_with_code_of_its_own(tmp_path: Path) -> None:
+    """The stock class that has its weights would compute something else."""
+    pytest.importorskip("peft")
+    from irtoolkit.models.lora import write_lora
+
+    base = shipping(tmp_path / "base", "AutoModelForSequenceClassification")
+    about = {"peft_type": "LORA", "task_type": "SEQ_CLS", "base_model_name_or_path": str(base)}
+    (tmp_path / "lora").mkdir()
+    (tmp_path / "lora" / "adapter_config.json").write_text(json.dumps(about))
+    with pytest.raises(InputError, match=r"comes with code of its own.*own\.Own"):
+        write_lora(tmp_path / "lora", tmp_path / "out")
+    assert not (tmp_path / "ran").exists()
