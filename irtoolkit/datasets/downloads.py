@@ -93,18 +93,24 @@ def download_files(files: Mapping[str, tuple[str, str]], folder: Path) -> None:
 
 def _download(url: str, expected: str, path: Path) -> None:
     """Downloads and verifies a file, unless it is there."""
-    if path.is_file():
+    if path.is_file() and _digest(path, expected) == expected:
         return
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(f"{path.name}.part")
     fetch(url, part)
-    kind = "SHA-256" if len(expected) == _SHA256_DIGITS else "git blob id"
-    digest = sha256(part) if kind == "SHA-256" else git_blob_id(part.read_bytes())
+    digest = _digest(part, expected)
     if digest != expected:
         part.unlink()
+        kind = "SHA-256" if len(expected) == _SHA256_DIGITS else "git blob id"
         problem = f"the content has {kind} {digest} instead of {expected}"
         raise InputError(problem, file=url, remedy=_DAMAGED)
-    part.rename(path)
+    part.replace(path)
+
+
+def _digest(path: Path, expected: str) -> str:
+    """Returns the SHA-256 or git blob id of a file, whichever is expected."""
+    is_sha256 = len(expected) == _SHA256_DIGITS
+    return sha256(path) if is_sha256 else git_blob_id(path.read_bytes())
 
 
 def fetch(url: str, path: Path) -> None:

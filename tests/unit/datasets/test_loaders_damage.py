@@ -469,6 +469,16 @@ def test_files_that_are_whole_are_not_fetched_again(site: Site, tmp_path: Path) 
     assert [name for name, _ in site.asked] == ["a.jsonl", "b.jsonl", "b.jsonl"]
 
 
+def test_a_file_of_an_interrupted_download_is_fetched_again_if_another_is_expected(
+    site: Site, tmp_path: Path
+) -> None:
+    staging = tmp_path / ".bench.part"
+    staging.mkdir()
+    (staging / "a.jsonl").write_bytes(b"of an older release\n")
+    downloads.download_files(site.files(), tmp_path / "bench")
+    assert held(tmp_path / "bench") == CONTENT
+
+
 @pytest.mark.parametrize("how", ["other", "longer", "shorter", "empty"])
 def test_wrong_content_is_refused_and_thrown_away(site: Site, tmp_path: Path, how: str) -> None:
     body = CONTENT["a.jsonl"]
