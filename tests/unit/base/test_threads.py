@@ -48,23 +48,29 @@ def test_a_setting_of_the_process_is_restored_by_the_last_that_needs_it() -> Non
     assert sys.getswitchinterval() == pytest.approx(before)
 
 
+# In a process of its own: what other tests have loaded may set threads, too.
+OVERLAPPING = """
+import numpy
+from threadpoolctl import ThreadpoolController, threadpool_info
+from irtoolkit.base import threads
+
+def blas():
+    return {each["num_threads"] for each in threadpool_info() if each["user_api"] == "blas"}
+
+with ThreadpoolController().limit(limits=2, user_api="blas"):
+    first, second = threads.one_thread_each("blas"), threads.one_thread_each("blas")
+    first.__enter__()
+    second.__enter__()
+    first.__exit__(None, None, None)
+    assert blas() <= {1}, blas()
+    second.__exit__(None, None, None)
+    assert blas() <= {2}, blas()
+"""
+
+
 def test_libraries_have_their_threads_again_after_searches_that_overlap() -> None:
-    controller = pytest.importorskip("threadpoolctl").ThreadpoolController()
-    with controller.limit(limits=2, user_api="blas"):
-        first, second = threads.one_thread_each("blas"), threads.one_thread_each("blas")
-        first.__enter__()
-        second.__enter__()
-        first.__exit__(None, None, None)
-        assert {each["num_threads"] for each in blas()} <= {1}
-        second.__exit__(None, None, None)
-        assert {each["num_threads"] for each in blas()} <= {2}
-
-
-def blas() -> list[dict[str, Any]]:
-    """The libraries that multiply, with their threads now."""
-    from threadpoolctl import threadpool_info
-
-    return [each for each in threadpool_info() if each["user_api"] == "blas"]
+    pytest.importorskip("threadpoolctl")
+    subprocess.run([sys.executable, "-c", OVERLAPPING], timeout=PATIENCE, check=True)
 
 
 def test_what_cannot_be_settled_is_returned_in_order() -> None:

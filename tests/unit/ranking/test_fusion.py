@@ -236,7 +236,7 @@ def test_no_run_stands_beside_the_record_of_another(
         ("--method weighted", "method weighted needs weights"),
         ("--method weighted --weights 1 2 3", "3 weights for 2 runs"),
         ("--method weighted --weights 1 two", "'two'"),
-        ("--k -1", "k=-1.0 is not a finite number of at least 0"),
+        ("--k -1", "k=-1 is not a finite number of at least 0"),
         ("--depth 0", "depth 0 is not at least 1"),
         ("--tag two\u00a0words\t", "is not one word"),
     ],
