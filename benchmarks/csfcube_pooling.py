@@ -52,7 +52,7 @@ def main() -> None:
             rows.append(
                 (query, doc, float(pooled @ mean(vectors[doc], papers[doc], facet, of_candidate)))
             )
-        return Run.of(rows)  # fmt: skip
+        return Run.of(rows)
 
     runs = {(one, two): run(one, two) for one, two in itertools.product(OF_QUERY, OF_CANDIDATE)}
     with atomic_text(RESULTS) as file:

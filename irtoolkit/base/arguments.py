@@ -60,12 +60,18 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def checked_names(function: Callable[P, R]) -> Callable[P, R]:
-    """Makes a function raise InputError for arguments that it does not have; see `checked`."""
+    """Makes a function raise InputError for arguments that it does not have; see `checked`.
+
+    A call whose arguments fit costs nothing more.
+    """
 
     @wraps(function)
     def wrapper(*args: P.args, **kwargs: P.kwargs) -> R:
-        bound = _bound(function, args, kwargs)
-        return function(*bound.args, **bound.kwargs)
+        try:
+            return function(*args, **kwargs)
+        except TypeError:
+            _bound(function, args, kwargs)
+            raise
 
     return wrapper
 

@@ -43,8 +43,8 @@ def status(interrupt: KeyboardInterrupt) -> int:
 
 
 @contextmanager
-def put_off(then: Callable[[], object]) -> Iterator[None]:
-    """Puts a request to end this process off until the block is left; a second one ends it at once.
+def delay_ending(then: Callable[[], object]) -> Iterator[None]:
+    """Delays a request to end this process until the block is left; a second one ends it at once.
 
     In other threads than the main one, which receives no signals, it does nothing.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ from irtoolkit.building.pipeline import each, keep_only
 
 
 @dataclass(frozen=True)
-class TextSearch:
+class TextSearch(ABC):
     """A base of callables for workers that search a text and write what they find to its file.
 
     A file appears when it is whole: a text whose file has the same key is done, and a later build
@@ -29,9 +30,9 @@ class TextSearch:
     folder: Path
     key: str
 
+    @abstractmethod
     def __call__(self, text: Any, /) -> bool:
         """Searches a text unless it is done; returns whether it was searched."""
-        raise NotImplementedError
 
     def search_all(self, texts: Mapping[str, Any], title: str, unit: str) -> int:
         """Searches texts by name and removes the files of others; returns how many were done.

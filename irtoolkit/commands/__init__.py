@@ -92,12 +92,19 @@ def run_file(name: str) -> OutputFile:
     return output_file(name)
 
 
-def file_of(content: str, *endings: str) -> Callable[[str], OutputFile]:
-    """Returns the check of an argument that names a file to write; see `check_ending`."""
+def file_of(
+    content: str, *endings: str, place: Callable[[str], OutputFile] = output_file
+) -> Callable[[str], OutputFile]:
+    """Returns the check of an argument that names a file to write.
+
+    Args:
+        content, endings: see `check_ending`.
+        place: checks where it is: `output_file` or `local_file`.
+    """
 
     def check(name: str) -> OutputFile:
         check_ending(name, content, *endings)
-        return output_file(name)
+        return place(name)
 
     return check
 

@@ -10,8 +10,9 @@ from typing import Any
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.launch import launch
 from irtoolkit.base.tables import TableCell, TextTable
-from irtoolkit.base.targets import check_ending
-from irtoolkit.commands import OutputFile, argument, local_file, note, parse_pairs, print_json
+from irtoolkit.commands import argument, file_of, local_file, note, parse_pairs, print_json
+
+_log_file = file_of("JSON", ".json", place=local_file)
 
 
 def add_search(parser: argparse.ArgumentParser) -> None:
@@ -26,11 +27,6 @@ def add_search(parser: argparse.ArgumentParser) -> None:
     add("--by MEASURE", "measure of the choice; default: the recipe's, else RR")
     add("--seeds N,N", "train the best with each of these; default: the recipe's")
     add("--log FILE", "keep the figures here, as JSON; default: FOLDER.tried.json", type=_log_file)
-
-
-def _log_file(name: str) -> OutputFile:
-    check_ending(name, "JSON", ".json")
-    return local_file(name)
 
 
 def search_settings(

@@ -14,7 +14,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import irtoolkit
 from irtoolkit.base.errors import InputError, needs_extra
 from irtoolkit.base.files import StrPath
 from irtoolkit.datasets.dataset import Dataset
@@ -23,6 +22,8 @@ from irtoolkit.datasets.handlers import DocsHandler, PoolsHandler, QueriesHandle
 from irtoolkit.datasets.hub.tasks import LANGUAGES
 from irtoolkit.integrations.exports.card import OWN, read_card
 from irtoolkit.integrations.exports.licences import UNKNOWN
+from irtoolkit.ranking.from_index import retrieve
+from irtoolkit.ranking.systems import for_dataset, system_of
 from irtoolkit.version import __version__
 
 try:
@@ -116,13 +117,9 @@ class System:
     ) -> dict[str, dict[str, float]]:
         """Returns the scores of the best documents of each query."""
         query_list = [GenericQuery(row["id"], row["text"]) for row in queries]
-        run = irtoolkit.retrieve(
-            self._dataset(query_list, top_ranked),
-            self.name,
-            depth=top_k,
-            progress=False,
-            **self.settings,
-        )
+        dataset = self._dataset(query_list, top_ranked)
+        system = for_dataset(system_of(self.name, self.settings, dataset.parts), dataset)
+        run = retrieve(dataset, system, top_k, progress=False)
         results: dict[str, dict[str, float]] = {query.query_id: {} for query in query_list}
         for query_id, start, end in zip(
             run.query_ids, run.offsets[:-1], run.offsets[1:], strict=True

@@ -112,7 +112,7 @@ class BookWords:
 
     Args:
         novels: with distinct names.
-        settings: the settings.
+        settings: how passages are scored.
         name: what the index is called in messages.
         progress: whether to show a bar on a terminal while the sentences are indexed.
     """

@@ -133,7 +133,11 @@ class Desk:
         while True:
             waiting = [await self._queue.get()]
             if self._batches:
-                await asyncio.sleep(_GATHER)
+                try:
+                    await asyncio.sleep(_GATHER)
+                except asyncio.CancelledError:
+                    waiting[0][1].cancel()
+                    raise
             with suppress(asyncio.QueueEmpty):
                 while len(waiting) < _BATCH:
                     waiting.append(self._queue.get_nowait())

@@ -11,7 +11,7 @@ from itertools import islice
 from typing import Any
 from urllib.parse import urlsplit
 
-from irtoolkit.base.ending import put_off
+from irtoolkit.base.ending import delay_ending
 from irtoolkit.base.errors import InputError
 from irtoolkit.models.llm.chat_client import ChatClient, Server
 from irtoolkit.models.llm.generator import Completion, TextGenerator
@@ -145,7 +145,7 @@ class Endpoint(TextGenerator):
         )
         client = ChatClient(server, self._body)
         # Answers on their way will be paid for: Ctrl-C awaits them.
-        with put_off(client.halted.set), ThreadPoolExecutor(self.parallel) as pool:
+        with delay_ending(client.halted.set), ThreadPoolExecutor(self.parallel) as pool:
             try:
                 while True:
                     if not client.halted.is_set():

@@ -9,7 +9,7 @@ from contextlib import nullcontext
 
 import pytest
 
-from irtoolkit.base.ending import Ended, put_off, status
+from irtoolkit.base.ending import Ended, delay_ending, status
 
 pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGHUP"), reason="signals of POSIX")
 
@@ -58,13 +58,13 @@ def test_the_status_says_which_signal() -> None:
     ("requests", "expected"),
     [(0, ["finished"]), (1, ["requested", "finished"]), (2, ["requested"])],
 )
-def test_one_request_to_end_is_put_off_and_a_second_one_is_not(
+def test_one_request_to_end_is_delay_ending_and_a_second_one_is_not(
     requests: int, expected: list[str]
 ) -> None:
     before, done = signal.getsignal(signal.SIGINT), []
 
     def work() -> None:
-        with put_off(lambda: done.append("requested")):
+        with delay_ending(lambda: done.append("requested")):
             for _ in range(requests):
                 signal.raise_signal(signal.SIGINT)
             done.append("finished")
