@@ -21,7 +21,7 @@ def section() -> str:
     """The section."""
     lines = [
         *_birco(_read("birco"), _read("birco_nearby")), *_books(_read("unseen_encoders")),
-        *_hidden(), *_published(_read("quality")["benchmarks"]),
+        *_hidden(_read("hidden")), *_published(_read("quality")["benchmarks"]),
     ]  # fmt: skip
     return f"{INTRO}\n{table(['data', 'measure', 'goal', 'figure', 'outcome', 'remark'], lines)}\n"
 
@@ -48,15 +48,25 @@ def _books(found: dict[str, Any]) -> list[list[str]]:
     return [_line("RELiC, validation books, chosen on other books", "R@10", 25, figure, remark)]
 
 
-def _hidden() -> list[list[str]]:
+def _hidden(found: dict[str, Any]) -> list[list[str]]:
     """Figures of data that cannot be measured here."""
     alone = "surroundings alone; their fusion with an encoder cannot be measured here"
+    fusion = "an earlier fusion; that of four known contexts cannot be measured here"
+    rows = {
+        "RELiC, hidden books": ("relic", "surroundings", 15, alone),
+        "PlotRetrieval, hidden books": ("plotretrieval", "surroundings", 26, alone),
+        "QuoteR, hidden contexts": ("quoter", "an earlier fusion", 30, fusion),
+        "EgRet, hidden site": (
+            "egret",
+            "ql",
+            40,
+            "`ql` alone; its fusions cannot be measured here",
+        ),
+    }
     return [
-        _line("RELiC, hidden books", "R@10", 15, 0.091, alone),
-        _line("PlotRetrieval, hidden books", "NRODCG@10", 26, 0.227, alone),
-        _line("QuoteR, hidden contexts", "RR", 30, 0.261, "an earlier fusion; that of four known contexts cannot be measured here"),
-        _line("EgRet, hidden site", "R@1", 40, 0.366, "`ql` alone; its fusions cannot be measured here"),
-    ]  # fmt: skip
+        _line(title, found[data]["measure"], goal, found[data]["rows"][system], remark)
+        for title, (data, system, goal, remark) in rows.items()
+    ]
 
 
 def _published(found: dict[str, Any]) -> list[list[str]]:
