@@ -107,7 +107,9 @@ def find_role_files(
             choices = " or ".join(
                 _in_words(folder, files) for files in sorted(candidates[role])[:5]
             ) + (", ..." if len(candidates[role]) > 5 else "")
-            remedy = f"choose with --{role} FILE" + (f", or --{role} none" * (role != "docs"))
+            remedy = "choose with --docs FILE..."
+            if role != "docs":
+                remedy = f"choose with --{role} FILE, or --{role} none"
             raise InputError(
                 f"several files may be its {role}: {choices}", file=folder, remedy=remedy
             )
@@ -153,7 +155,7 @@ def _named(folder: Path, names: Sequence[str], role: Role) -> list[Path]:
 def _candidates(folder: Path, used: set[Path]) -> dict[Role, list[list[Path]]]:
     """Returns for each role, the groups of files that fit it."""
     candidates: dict[Role, list[list[Path]]] = {role: [] for role in ROLES}
-    shards: dict[str, list[Path]] = {}
+    parts: dict[str, list[Path]] = {}
     nameless: list[Path] = []
     for path in _entries(folder):
         role = _role_of_name(path.name)
@@ -170,21 +172,21 @@ def _candidates(folder: Path, used: set[Path]) -> dict[Role, list[list[Path]]]:
         elif role is None:
             nameless.append(path)
         elif role == "docs":
-            shards.setdefault(_shard(path), []).append(path)
+            parts.setdefault(_format_or_name(path), []).append(path)
         else:
             candidates[role].append([path])
-    candidates["docs"].extend(shards.values())
-    shards = {}
+    candidates["docs"].extend(parts.values())
+    parts = {}
     open_roles = {role for role in ROLES if not candidates[role]}
     for path in nameless if open_roles else ():
         role = role_of_content(path)
         if role not in open_roles:
             continue
         if role == "docs":
-            shards.setdefault(_shard(path), []).append(path)
+            parts.setdefault(_format_or_name(path), []).append(path)
         elif role is not None:
             candidates[role].append([path])
-    candidates["docs"].extend(shards.values())
+    candidates["docs"].extend(parts.values())
     return candidates
 
 
@@ -237,9 +239,12 @@ def _files_under(folder: Path) -> Iterator[Path]:
             yield path
 
 
-def _shard(path: Path) -> str:
-    """Returns a key shared by files whose names differ only in digits: parts of one collection."""
-    return re.sub(r"\d+", "0", path.name)
+def _format_or_name(path: Path) -> str:
+    """Returns a key shared by parts of one collection: the format, or the name of a file without one."""
+    try:
+        return find_format("docs", path)
+    except InputError:
+        return path.name
 
 
 def _role_of_name(name: str) -> Role | None:

@@ -364,7 +364,7 @@ def test_files_are_found(folder: Callable[..., Path], files: Files) -> None:
          "--topics FILE, or --topics none)"),
         ({"queries.tsv": "1\tx"}, "several files may be its topics: queries.tsv or topics.txt"),
         ({"qrels.test": QRELS}, "several files may be its qrels: qrels or qrels.test (choose with --qrels FILE"),
-        ({"docs.jsonl": "{}"}, "several files may be its docs: docs.jsonl or docs.trec (choose with --docs FILE)"),
+        ({"docs.jsonl": "{}"}, "several files may be its docs: docs.jsonl or docs.trec (choose with --docs FILE...)"),
         ({"corpus/1": DOCS, "corpus/2": DOCS}, "several files may be its docs: corpus/1 and 1 more or docs.trec"),
     ],
 )  # fmt: skip
