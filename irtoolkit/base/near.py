@@ -17,6 +17,10 @@ _SYNONYMS = {
     **dict.fromkeys(("model", "retriever"), ("system",)),
     "queries": ("topics",),
     "topics": ("queries",),
+    **dict.fromkeys(("okapi", "bm25okapi", "bm25l", "bm25plus", "bm25+", "bm25s"), ("bm25",)),
+    **dict.fromkeys(("dirichletlm", "lmdir", "qld", "qljm", "lm"), ("ql",)),
+    **dict.fromkeys(("t", "ttest", "t-test", "paired t-test"), ("student",)),
+    **dict.fromkeys(("permutation", "randomization", "randomisation"), ("fisher",)),
 }
 
 

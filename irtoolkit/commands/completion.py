@@ -122,8 +122,8 @@ def _names(commands: list[str]) -> dict[str, list[str]]:
     from irtoolkit.models.presets import presets
     from irtoolkit.papers.catalogue import tables
     from irtoolkit.papers.systems import row_id
-    from irtoolkit.ranking.systems import KNOWN_AS
     from irtoolkit.retrievers import retrievers
+    from irtoolkit.retrievers.system_names import KNOWN_AS
     from irtoolkit.training.recipe_files import recipe_names
 
     rows = [

@@ -83,9 +83,12 @@ class Papers:
             return None
         table, row = match
         if row.view and str(dataset) and not dataset.shows(row.view):
+            fits = dataset.benchmark == table.benchmark
             raise InputError(
                 f"system {name} is shown only {row.view} of a query",
-                remedy=f"the dataset for it is {dataset.view(row.view)}",
+                remedy=f"the dataset for it is {dataset.view(row.view)}"
+                if fits
+                else f"it is a row of the table {table.name}, whose datasets have this view",
             )
         group_settings = _of_group(row.settings_for, dataset)
         row = row if staged else replace(row, first=None)

@@ -6,9 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from irtoolkit.datasets.recognise import is_dataset, log_order, name_of
-from irtoolkit.models.presets import preset_name
-from irtoolkit.ranking.systems import KNOWN_AS, System
-from irtoolkit.retrievers import retrievers
+from irtoolkit.ranking.systems import System
+from irtoolkit.retrievers.system_names import general_name
 from irtoolkit.runs.recognise import is_run
 
 
@@ -16,7 +15,7 @@ def is_system(value: Any) -> bool:
     """Whether something is a system, or the name of a retriever or of a known model."""
     if not isinstance(value, str):
         return isinstance(value, System)
-    return value in retrievers() or value in KNOWN_AS or preset_name(value) is not None
+    return general_name(value) is not None
 
 
 def dataset_then_system(

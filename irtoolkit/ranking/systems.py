@@ -15,6 +15,7 @@ from functools import cache
 from typing import Any, Literal, Protocol
 
 from irtoolkit.base import plugins
+from irtoolkit.base.arguments import shown_value
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import is_word
 from irtoolkit.base.near import did_you_mean
@@ -24,20 +25,13 @@ from irtoolkit.models.presets import Kind, Preset, aliases, kind_of, preset_name
 from irtoolkit.retrievers import create_retriever, retrievers
 from irtoolkit.retrievers.base import Retriever
 from irtoolkit.retrievers.settings import UnknownSettingError, check_settings_used, parse_settings
+from irtoolkit.retrievers.system_names import KNOWN_AS, general_name, nearly
 from irtoolkit.retrievers.task import Task, load_task
 from irtoolkit.retrievers.texts import DEFAULT_VIEW, NoFieldError
 from irtoolkit.runs.order import Ties
 
 # Documents of a first system that a second one ranks again, unless the system says otherwise.
 RERANKED = 100
-# Systems under names that others know them by: a retriever and its settings.
-KNOWN_AS: dict[str, tuple[str, dict[str, Any]]] = {
-    # What Anserini and Pyserini do by default.
-    "bm25-anserini": (
-        "bm25",
-        {"form": "lucene", "k1": 0.9, "b": 0.4, "analyzer": "lucene-en", "lengths": "lucene"},
-    )
-}
 TASK_SETTINGS = ("query", "doc", "self", "ties", "fill")
 
 
@@ -219,19 +213,31 @@ def find_system(
     if preset_name(name) is not None:
         return _of_model(name, settings, kind_of(name, kind))
     parts = dataset if isinstance(dataset, DatasetId) else DatasetId.parse(dataset)
-    for source in sources().values():
-        try:
-            system = source.find(name, settings, parts, staged)
-        except InputError as error:
-            if name.lower() not in retrievers():
-                raise
-            guess = f"did you mean {name.lower()}, the retriever?"
-            raise InputError(error.found, remedy=f"{guess} {error.remedy}") from None
-        if system is not None:
-            return system
+    spelled = general_name(name)
+    try:
+        system = _of_sources(name, settings, parts, staged)
+    except InputError:
+        # Several tables have a BM25, and none is the dataset's.
+        if spelled is None:
+            raise
+        system = None
+    if system is None and spelled is not None:
+        return find_system(spelled, settings, parts, kind=kind, staged=staged)
+    if system is None and (row := nearly(name, _rows())) is not None:
+        system = _of_sources(row, settings, parts, staged)
+    if system is not None:
+        return system
     if "/" in name:
         return _of_model(name, settings, kind_of(name, kind))
-    raise InputError(f"no system {name!r}", remedy=_near(name))
+    raise InputError(f"no system {shown_value(name)}", remedy=_near(name))
+
+
+def _of_sources(
+    name: str, settings: Mapping[str, Any], dataset: DatasetId, staged: bool
+) -> System | None:
+    """Returns the system of the first source that has one of the name, or None."""
+    systems = (source.find(name, settings, dataset, staged) for source in sources().values())
+    return next((system for system in systems if system is not None), None)
 
 
 def find_reranker(name: str, settings: Mapping[str, Any], dataset: DatasetId | str = "") -> System:
@@ -271,15 +277,17 @@ def system_of(
     return system
 
 
+def _rows() -> list[str]:
+    """The names that the sources know."""
+    return [name for source in sources().values() for name in source.names()]
+
+
 def _near(name: str) -> str:
     """The nearest names, and where all are listed."""
-    papers = [paper_system for source in sources().values() for paper_system in source.names()]
-    names = [*papers, *presets(), *aliases(), *retrievers(), *KNOWN_AS]
-    return (
-        f"{did_you_mean(name, names)}irtoolkit retrieve --help lists the retrievers, irtoolkit models"
-        " the models, irtoolkit reproduce TABLE --list the rows of a paper's table, which are named"
-        " TABLE:ROW; other models are given as a folder (./model) or a hub id"
-    )
+    names = [*_rows(), *presets(), *aliases(), *retrievers(), *KNOWN_AS]
+    listed = "irtoolkit models lists models, irtoolkit retrieve --help retrievers"
+    near = did_you_mean(name, names)
+    return f"{near}{listed}" if near else f"{listed}; others are a folder (./model) or a hub id"
 
 
 def _of_model(name: str, settings: Mapping[str, Any], kind: Kind) -> System:

@@ -58,10 +58,9 @@ def _check_runs(sources: Iterable[Any]) -> None:
         if not isinstance(source, str) or is_url(source) or os.path.exists(on_disk(source)):
             continue
         # A run that is there needs no list of the systems.
-        from irtoolkit.models.presets import preset_name
-        from irtoolkit.retrievers import retrievers
+        from irtoolkit.retrievers.system_names import general_name
 
-        if source in retrievers() or preset_name(source) is not None:
+        if general_name(source) is not None:
             raise InputError(
                 f"{source} is a system, and runs are scored",
                 remedy=f"irtoolkit retrieve DATASET {source} -o FILE makes its run, and so does ir.retrieve",

@@ -10,10 +10,11 @@ import pytest
 
 import irtoolkit as ir
 from irtoolkit.base.errors import InputError
-from irtoolkit.ranking.systems import KNOWN_AS, find_system
+from irtoolkit.ranking.systems import find_system
 from irtoolkit.retrievers import retrievers
 from irtoolkit.retrievers.registry import create_retriever
 from irtoolkit.retrievers.settings import conditions_of
+from irtoolkit.retrievers.system_names import KNOWN_AS
 from tests.each import each
 
 TEXTS = ["a whale and a ship", "a ship in a storm"]
