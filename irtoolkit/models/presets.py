@@ -143,10 +143,11 @@ def _missing_weights(preset: Preset) -> str | None:
     if may_download():
         return None
     guess = "" if preset.name else did_you_mean(preset.id, presets())
-    install = f"`{needs_extra(preset.name, preset.extra).remedy}`, " if preset.extra else ""
+    steps = [f"`{needs_extra(preset.name, preset.extra).remedy}`"] if preset.extra else []
+    fetch = f"run `hf download {absent[0]}`, set {VARIABLE}=1 to let irtoolkit fetch them"
+    steps.append("unset it" if places.hub_is_off() else fetch)
     message = (
-        f"the weights of {absent[0]} are not here{why_not_fetched()}: run {install}`hf download {absent[0]}`, set"
-        f" {VARIABLE}=1 to let irtoolkit fetch them, or give a folder as"
+        f"the weights of {absent[0]} are not here{why_not_fetched()}: {', '.join(steps)}, or give a folder as"
         f" {'weights' if preset.name else 'model'}=PATH"
     )
     return f"{message}; {guess}".rstrip("; ")

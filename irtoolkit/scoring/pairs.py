@@ -10,6 +10,7 @@ from ir_measures import Measure
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import Floats
+from irtoolkit.base.near import did_you_mean
 from irtoolkit.measures.traits import Summary, summary_of
 from irtoolkit.scoring.evaluation import Evaluation
 from irtoolkit.scoring.significance import (
@@ -93,9 +94,13 @@ def first_test(measure: Measure) -> PairedTest:
 
 def check_test(test: Any, correction: Any) -> None:
     """Raises InputError for a test or a correction that there is not."""
-    for choice, options in ((test, PairedTest), (correction, Correction)):
-        if choice not in get_args(options):
-            raise InputError(f"{choice!r} is none of {', '.join(get_args(options))}")
+    for name, choice, kind in (("test", test, PairedTest), ("correction", correction, Correction)):
+        options = get_args(kind)
+        if choice not in options:
+            raise InputError(
+                f"{name} {choice!r} is none of {', '.join(options)}",
+                remedy=did_you_mean(str(choice), options).strip() or None,
+            )
 
 
 def summary_for(measure: Measure, name: str, test: PairedTest) -> Summary:

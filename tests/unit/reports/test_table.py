@@ -137,9 +137,9 @@ def test_a_record_without_a_command_that_can_be_read_has_none(
 @pytest.mark.parametrize(
     ("queries", "test", "told"),
     [
-        (2, "student", "cannot give less than p = 0.5 on them"),
-        (5, "fisher", "This test cannot give less than p = 0.062 on them"),
-        (6, "student", "Take significance as a hint."),
+        (2, "student", "p below 0.5 on 2 queries rests on normal differences"),
+        (5, "fisher", "this test cannot give p below 0.062"),
+        (6, "student", "6 queries are few for a t-test"),
         (24, "wilcoxon", "24 queries are few"),
         (25, "student", None),
     ],
