@@ -63,7 +63,7 @@ def measure(name: str, own: Mapping[str, str], masked: str | None) -> list[dict[
     for way, settings in ways.items():
         system = system_of(MODEL, settings, data.parts)
         watched = Counted(**vars(system.retriever))
-        runs[way] = rank_dataset(data, replace(system, retriever=watched), progress=False).run
+        runs[way] = rank_dataset(data, replace(system, retriever=watched), progress=False)
         shares[way] = Counted.too_long
     found = score(data, runs, data.protocol.measures)
     values = {way: found.evaluations[way].figures() for way in runs}

@@ -4,7 +4,7 @@
     python benchmarks/dense.py --sizes 10000 --turns 1          # a quick look
     python benchmarks/dense.py -o benchmarks/results/dense.json
 
-Ranking is all that `rank_and_locate` does with vectors that are there already: it rounds the documents
+Ranking is all that `rank` does with vectors that are there already: it rounds the documents
 and puts them into bf16, multiplies, puts the best of each query in order, finds one exact rank for each
 query, and makes the run. From an index in memory it is the same with documents that are ready. The product alone is `queries @ docs.T` for all queries at once, which hands out memory
 for queries x documents; and the same into memory that is there already, in the blocks of the
@@ -36,7 +36,7 @@ from irtoolkit.indexes.nearest import Searched, ShardSearch
 from irtoolkit.indexes.rounding import rounded
 from irtoolkit.indexes.vectors import VectorShard
 from irtoolkit.retrievers.base import Retriever, Scorer
-from irtoolkit.retrievers.engine import rank_and_locate
+from irtoolkit.retrievers.engine import rank
 from irtoolkit.retrievers.task import QueryGroup, Task
 
 DIMENSIONS = 384
@@ -91,7 +91,7 @@ def measure(size: int, count: int, depth: int, turns: int) -> dict[str, Any]:
     kept = np.zeros((rows, size), np.float32)
 
     def ranking(retriever: Given) -> Any:
-        return rank_and_locate(task, retriever, wanted, depth=depth, progress=False)
+        return rank(task, retriever, wanted, depth=depth, progress=False)
 
     def blocks() -> None:
         for start in range(0, count, rows):
@@ -130,11 +130,14 @@ def check(found: Any, queries: Any, docs: Any, depth: int) -> None:
     for row, mine in enumerate(scores):
         # Ids ascend with places, and of equal scores the greater id comes first.
         order = len(mine) - 1 - np.argsort(-mine[::-1], kind="stable")[:depth]
-        rows = slice(found.run.offsets[row], found.run.offsets[row + 1])
+        rows = slice(found.offsets[row], found.offsets[row + 1])
         gold = row * 7919 % len(docs)
         rank = 1 + np.count_nonzero(mine > mine[gold])
-        listed = (found.run.doc_ids[found.run.docs[rows]]).tolist()
-        if listed != [f"{i:07}" for i in order] or found.ranks[f"q{row}"][f"{gold:07}"] != rank:
+        listed = (found.doc_ids[found.docs[rows]]).tolist()
+        if (
+            listed != [f"{i:07}" for i in order]
+            or found.exact_ranks[f"q{row}"][f"{gold:07}"] != rank
+        ):
             raise SystemExit(f"query {row}: the order or the rank is wrong")
 
 

@@ -11,7 +11,7 @@ three but for the engine's; those of the others are of one run, ranx's when ever
 What restates a definition in plain Python is timed on some of the queries, and scaled up.
 
 parts:
-    engine    9,034 queries with 5,041 candidates each through rank_and_locate to depth 100, and
+    engine    9,034 queries with 5,041 candidates each through rank to depth 100, and
               statistics of the gold's exact ranks, beside sorting each query's candidates in Python
     nearness  NRODCG and nDCGp, beside the same definitions in plain Python
     usual     eleven of trec_eval's measures by ir_measures' providers and by ranx
@@ -172,7 +172,7 @@ def engine(scale: float) -> dict[str, Any]:
 
     from irtoolkit.base.ids import id_array
     from irtoolkit.retrievers.base import Retriever
-    from irtoolkit.retrievers.engine import rank_and_locate
+    from irtoolkit.retrievers.engine import rank
     from irtoolkit.retrievers.task import QueryGroup, Task
     from irtoolkit.runs import Qrels
     from irtoolkit.scoring.evaluation import evaluate, parse_measures
@@ -208,8 +208,8 @@ def engine(scale: float) -> dict[str, Any]:
 
     def ours() -> Any:
         wanted = {query: [doc] for query, doc in golds.items()}
-        ranking = rank_and_locate(task, Chance(), wanted, depth=ENGINE_DEPTH, progress=False)
-        found = evaluate(ranking.run, qrels, parse_measures(RANKS), ranks=ranking.ranks)
+        ranking = rank(task, Chance(), wanted, depth=ENGINE_DEPTH, progress=False)
+        found = evaluate(ranking, qrels, parse_measures(RANKS), ranks=ranking.exact_ranks)
         return ranking, found.figures()
 
     seconds, (ranking, figures) = timed(ours)
@@ -233,8 +233,8 @@ def engine(scale: float) -> dict[str, Any]:
     wrong = [
         query
         for query, (ranked, place) in expected.items()
-        if [row.doc_id for row in ranking.run.ranking(query)] != ranked
-        or ranking.ranks[query][golds[query]] != place
+        if [row.doc_id for row in ranking.ranking(query)] != ranked
+        or ranking.exact_ranks[query][golds[query]] != place
     ]
     return {
         "seconds": seconds,

@@ -203,7 +203,7 @@ class Vectors(Retriever):
 
 def ranking(size: int, count: int) -> dict[str, Any]:
     """Time per query of a ranking to depth 100 with one gold rank each, and of the product alone."""
-    from irtoolkit.retrievers.engine import BLOCK_CELLS, rank_and_locate
+    from irtoolkit.retrievers.engine import BLOCK_CELLS, rank
     from irtoolkit.retrievers.task import QueryGroup, Task
 
     draw = np.random.default_rng(1)
@@ -220,10 +220,10 @@ def ranking(size: int, count: int) -> dict[str, Any]:
 
     def whole() -> Any:
         retriever = Vectors(queries, docs)
-        return rank_and_locate(task, retriever, wanted, depth=DEPTH, progress=False)
+        return rank(task, retriever, wanted, depth=DEPTH, progress=False)
 
     (product, full), (_, found) = turns(bare, whole)
-    gold = found.ranks["q0"]["d0"]
+    gold = found.exact_ranks["q0"]["d0"]
     scores = rounded(docs).astype(np.float64) @ rounded(queries[:1])[0].astype(np.float64)
     if gold != 1 + np.count_nonzero(scores > scores[0]):
         raise SystemExit(f"the gold rank {gold} is wrong")

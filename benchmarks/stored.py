@@ -73,8 +73,7 @@ def measure(name: str) -> list[dict[str, Any]]:
     runs = {}
     for stored in ("fp32", "fp16", "int8"):
         retriever = Rounded(**own, rounding=cast(Stored, stored))
-        ranking = rank_dataset(data, replace(system, retriever=retriever), progress=False)
-        runs[stored] = ranking.run
+        runs[stored] = rank_dataset(data, replace(system, retriever=retriever), progress=False)
     found = score(data, runs, list(dict.fromkeys([*data.protocol.measures, "AP"])))
     values = {stored: found.evaluations[stored].figures() for stored in runs}
     return [

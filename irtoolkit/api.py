@@ -300,7 +300,7 @@ def rerank(
     with _near_arguments("depth", "system"):
         resolved = replace(system_of(system, settings, dataset.parts, again=True), depth=depth)
     first_run = Among(Run.of(run), keep_rest)
-    return rank_dataset(dataset, resolved, candidates=first_run, progress=progress).run
+    return rank_dataset(dataset, resolved, candidates=first_run, progress=progress)
 
 
 @checked

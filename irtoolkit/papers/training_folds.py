@@ -16,7 +16,7 @@ from irtoolkit.papers.training_search import Trains
 from irtoolkit.ranking.candidates import usual_depth
 from irtoolkit.ranking.produce import check_runnable
 from irtoolkit.ranking.systems import System, find_system
-from irtoolkit.retrievers.engine import Ranking, rank_and_locate
+from irtoolkit.retrievers.engine import rank
 from irtoolkit.runs import Run
 from irtoolkit.runs.parts import joined
 from irtoolkit.runs.publish import publish
@@ -86,17 +86,17 @@ def train_folds(
     depth = usual_depth(dataset, depth)
     dealt = folds_of(dataset, folds, seed)
     folder = Path(out).expanduser().absolute()
-    models, rankings = [], []
+    models, runs = [], []
     for number, fold in enumerate(dealt, 1):
         without = _without(recipe, fold, folder / f"fold-{number}.ids")
         models.append(train(without, folder / f"fold-{number}").folder)
-        rankings.append(_ranked(dataset, _system(recipe, models[-1], dataset), fold, depth))
+        runs.append(_ranked(dataset, _system(recipe, models[-1], dataset), fold, depth))
     order = _order(dataset, dealt)
-    run = joined([ranking.run for ranking in rankings], recipe.name, order).untied()
-    ranks = {query: rank for ranking in rankings for query, rank in ranking.ranks.items()}
+    ranks = {query: row for run in runs for query, row in (run.exact_ranks or {}).items()}
+    run = replace(joined(runs, recipe.name, order).untied(), exact_ranks=ranks or None)
     record = _record(recipe, dataset, depth, {"folds": len(dealt), "seed": seed})
-    publish(run, output, record, time.monotonic() - started, ranks)
-    return FoldedTraining(replace(run, exact_ranks=ranks or None), dealt, tuple(models))
+    publish(run, output, record, time.monotonic() - started)
+    return FoldedTraining(run, dealt, tuple(models))
 
 
 def _order(dataset: Dataset, folds: Sequence[Fold]) -> list[str]:
@@ -193,11 +193,9 @@ def _system(recipe: Recipe, model: Path, dataset: Dataset) -> System:
     return system
 
 
-def _ranked(
-    dataset: Dataset, system: System, queries: Collection[str], depth: int | None
-) -> Ranking:
+def _ranked(dataset: Dataset, system: System, queries: Collection[str], depth: int | None) -> Run:
     """Returns the ranking of some queries, and the exact ranks of their relevant documents."""
     relevant = {} if depth is None else dataset.relevant()
     chosen = {name: relevant[name] for name in queries if name in relevant}
     task = system.load(dataset).only(queries)
-    return rank_and_locate(task, system.retriever, chosen, depth=depth, ties=system.task.ties)
+    return rank(task, system.retriever, chosen, depth=depth, ties=system.task.ties)

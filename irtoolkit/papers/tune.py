@@ -22,7 +22,7 @@ from irtoolkit.engines.engine import current
 from irtoolkit.measures.traits import traits
 from irtoolkit.ranking.decided import SentSystem, fingerprint, made_of
 from irtoolkit.ranking.systems import System, TaskSettings, find_system
-from irtoolkit.retrievers.engine import rank_and_locate
+from irtoolkit.retrievers.engine import rank
 from irtoolkit.scoring.evaluation import Evaluation, parse_measures, places_of
 from irtoolkit.scoring.folds import Fold
 from irtoolkit.scoring.score import score
@@ -208,7 +208,7 @@ class _Bench:
 
     def worth(self, system: System) -> dict[str, Any]:
         """Returns the figures of a system, and the values of the first measure."""
-        ranking = rank_and_locate(
+        run = rank(
             self._tasks[system.task],
             system.retriever,
             self._relevant,
@@ -216,7 +216,7 @@ class _Bench:
             ties=system.task.ties,
             progress=False,
         )
-        scored = score(self._dataset, ranking.run, self._measures, names=["run"])["run"]
+        scored = score(self._dataset, run, self._measures, names=["run"])["run"]
         return {"figures": scored.figures(), "values": scored.values[0].tolist()}
 
 

@@ -50,7 +50,7 @@ def retrieve(
     if output is not None:
         return produce(dataset, system, output, depth=depth, progress=progress)[0]
     relevant = ranks_wanted(dataset, system, depth)
-    return rank_dataset(dataset, system, depth=depth, relevant=relevant, progress=progress).run
+    return rank_dataset(dataset, system, depth=depth, relevant=relevant, progress=progress)
 
 
 def can_rank(dataset: Dataset, system: System, depth: int | None) -> bool:
@@ -167,12 +167,13 @@ def _ranked(
     texts = list(queries.values())
     run = index.run(id_array(list(queries)), texts, depth, fill=system.task.fill)
     run = run.named(system.name)
-    ranks = index.exact_ranks(list(queries), texts, relevant) if relevant else {}
-    run = replace(run, exact_ranks=ranks or None)
+    if relevant:
+        ranks = index.exact_ranks(list(queries), texts, relevant)
+        run = replace(run, exact_ranks=ranks or None)
     if target is not None:
         record = {**_made(dataset.id, documents.key, system, queries, depth), **dataset.decides}
         seconds = time.monotonic() - started
-        publish(run, target.path, record, seconds, ranks if relevant else None, form=target.form)
+        publish(run, target.path, record, seconds, form=target.form)
     return run
 
 

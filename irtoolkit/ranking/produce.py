@@ -16,7 +16,7 @@ from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.ranking.candidates import candidates_line
 from irtoolkit.ranking.decided import digest, made_of
 from irtoolkit.ranking.systems import System, for_dataset
-from irtoolkit.retrievers.engine import Ranking, rank, rank_and_locate
+from irtoolkit.retrievers.engine import rank
 from irtoolkit.retrievers.task import Task
 from irtoolkit.runs import Run, provenance
 from irtoolkit.runs.exact_ranks import RANKS_END
@@ -75,7 +75,7 @@ def rank_dataset(
     candidates: Among | None = None,
     relevant: Relevant | None = None,
     progress: bool = True,
-) -> Ranking:
+) -> Run:
     """Ranks a dataset with a system, in memory.
 
     Args:
@@ -89,7 +89,7 @@ def rank_dataset(
 
     Returns:
         The run, in which no two scores of a query tie, so that no tool can read another order out
-        of it; and the exact ranks.
+        of it, with the exact ranks.
 
     Raises:
         InputError: the system cannot run here, or what ranking raises.
@@ -108,23 +108,23 @@ def _rank(
     candidates: Among | None,
     relevant: Relevant,
     progress: bool,
-) -> Ranking:
+) -> Run:
     narrowed = _narrowed(dataset, task, system, candidates, progress)
-    located = rank_and_locate(
+    run = ranked = rank(
         narrowed,
         system.retriever,
         relevant,
         depth=depth,
         ties=system.task.ties,
         fill=system.task.fill or narrowed.picked,
+        tag=system.name,
         progress=progress,
     )
-    run = located.run.named(system.name)
     if candidates is not None and candidates.keep_rest:
         run = followed_by(
             run, without_excluded(candidates.run, dataset.excluded_docs), system.depth
         )
-    return Ranking(replace(run.untied(), exact_ranks=located.ranks or None), located.ranks)
+    return replace(run.untied(), exact_ranks=ranked.exact_ranks)
 
 
 def check_runnable(system: System) -> None:
@@ -178,11 +178,9 @@ def produce(
     if reuse and _unchanged(path, record):
         return Run.read(path), True
     started = time.monotonic()
-    ranking = _rank(dataset, task, system, depth, candidates, relevant, progress)
-    seconds = time.monotonic() - started
-    ranks = ranking.ranks if relevant else None
-    publish(ranking.run, path, record, seconds, ranks, form=target.form)
-    return ranking.run, False
+    run = _rank(dataset, task, system, depth, candidates, relevant, progress)
+    publish(run, path, record, time.monotonic() - started, form=target.form)
+    return run, False
 
 
 def _made(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, replace
 from functools import partial
 
 from irtoolkit.base.errors import InputError
@@ -21,24 +20,10 @@ from irtoolkit.runs.order import Ties, keys
 BLOCK_CELLS = 1 << 25
 
 
-@dataclass(frozen=True)
-class Ranking:
-    """The result of ranking a task.
-
-    Attributes:
-        run: the best documents of each query, to the depth that was asked for.
-        ranks: query id to document id to rank, from 1, for every document whose rank was asked
-            for and that is a candidate of the query. Ranks are exact over all candidates, whatever
-            the depth. An approximate search has ranks of the documents that it found.
-    """
-
-    run: Run
-    ranks: dict[str, dict[str, int]]
-
-
 def rank(
     task: Task,
     retriever: Retriever,
+    relevant: Mapping[str, Collection[str]] | None = None,
     *,
     depth: int | None = None,
     ties: Ties = "trec",
@@ -46,26 +31,6 @@ def rank(
     tag: str | None = None,
     progress: bool = True,
 ) -> Run:
-    """Ranks the candidates of every query of a task.
-
-    `tag` names the run, by default as the retriever; the rest is as for `rank_and_locate`.
-    """
-    run = rank_and_locate(
-        task, retriever, {}, depth=depth, ties=ties, fill=fill, progress=progress
-    ).run
-    return run if tag is None else run.named(tag)
-
-
-def rank_and_locate(
-    task: Task,
-    retriever: Retriever,
-    relevant: Mapping[str, Collection[str]],
-    *,
-    depth: int | None = None,
-    ties: Ties = "trec",
-    fill: bool = True,
-    progress: bool = True,
-) -> Ranking:
     """Ranks the candidates of every query of a task, and finds the exact ranks of some documents.
 
     Scores are made, used and dropped block by block. A full ranking is never held, so mean ranks
@@ -73,7 +38,7 @@ def rank_and_locate(
 
     Args:
         task: queries and candidates.
-        retriever: what scores them; its name is the run's tag.
+        retriever: what scores them.
         relevant: query id to the ids of documents whose exact rank is wanted.
         depth: number of rows kept for each query; None keeps all.
         ties: order of equally scored documents: "trec" is trec_eval's, see `irtoolkit.runs.order`;
@@ -84,7 +49,13 @@ def rank_and_locate(
         fill: whether documents that share no term with the query are listed, too, where a
             retriever matches terms and ranks a corpus. Pools are listed whole, and exact ranks are
             over all documents.
+        tag: the name of the run, by default the retriever's.
         progress: whether to show a progress bar on a terminal.
+
+    Returns:
+        The best documents of each query. Its `exact_ranks` have every document whose rank is wanted
+        and that is a candidate of the query: over all candidates, whatever the depth. An approximate
+        search has ranks of the documents that it found.
 
     Raises:
         InputError: no candidates at all, or a score that is not finite.
@@ -96,7 +67,7 @@ def rank_and_locate(
     most = retriever.most()
     if most is not None:
         depth = min(depth or most, most)
-    ranked = RankedAs(keys(task.doc_ids), relevant, ties, depth, fill or task.pooled)
+    ranked = RankedAs(keys(task.doc_ids), relevant or {}, ties, depth, fill or task.pooled)
     listing = Listing(task, ranked)
     parts = _parts(task, retriever, listing)
     rank_all: Callable[..., None]
@@ -114,9 +85,7 @@ def rank_and_locate(
         leave=None,  # a bar under another one is removed when it is done
     ) as bar:
         rank_all(parts, listing, bar.update)
-    run = listing.run(retriever.name or DEFAULT_TAG)
-    ranks = listing.ranks
-    return Ranking(replace(run, exact_ranks=ranks or None), ranks)
+    return listing.run(tag or retriever.name or DEFAULT_TAG)
 
 
 def _parts(task: Task, retriever: Retriever, listing: Listing) -> list[QueryPart]:

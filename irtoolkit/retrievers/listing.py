@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from dataclasses import replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -28,7 +29,7 @@ LocatedRank = tuple[int, int, int, int]
 
 
 class RankedAs(NamedTuple):
-    """How a task is ranked; see `irtoolkit.retrievers.engine.rank_and_locate`.
+    """How a task is ranked; see `irtoolkit.retrievers.engine.rank`.
 
     Attributes:
         id_keys: (D,) keys of the task's documents.
@@ -204,10 +205,11 @@ class Listing:
         return RankingRows(queries, self._counts[queries], docs, scores, self.located)
 
     def run(self, tag: str) -> Run:
-        """The run of all that was listed."""
+        """The run of all that was listed, with the exact ranks."""
         task = self._task
         offsets, docs, scores = self._listed()
-        return Run.ordered(task.query_ids, offsets, task.doc_ids, docs, scores, tag)
+        run = Run.ordered(task.query_ids, offsets, task.doc_ids, docs, scores, tag)
+        return replace(run, exact_ranks=self.ranks or None)
 
     def _listed(self) -> tuple[Ints, NDArray[np.int32], Singles]:
         """Where each query's rows begin, and the rows."""

@@ -15,7 +15,7 @@ from irtoolkit.base.paths import beside, hidden_beside, on_disk, url_of
 from irtoolkit.base.streams import is_special
 from irtoolkit.base.temporaries import remove_abandoned
 from irtoolkit.runs import provenance
-from irtoolkit.runs.exact_ranks import RANKS_END, Ranks, ranks_path, write_ranks
+from irtoolkit.runs.exact_ranks import RANKS_END, ranks_path, write_ranks
 from irtoolkit.runs.run import Run
 from irtoolkit.runs.storage import RunForm
 
@@ -25,7 +25,6 @@ def publish(
     path: StrPath,
     made: Mapping[str, Any],
     seconds: float,
-    ranks: Ranks | None = None,
     *,
     form: RunForm = "trec",
 ) -> None:
@@ -35,13 +34,13 @@ def publish(
     they write one after the other.
 
     Args:
-        run: scores of one query should not tie; see `Run.untied`.
+        run: scores of one query should not tie; see `Run.untied`. Its exact ranks are written where
+            it has some.
         path: TREC text, .gz or Parquet by its name; a pipe or device gets the run alone. What goes to
             a URL is written on this machine first, and stays there if it cannot be uploaded.
         made: everything that decided the run.
         seconds: time the ranking took.
         form: see `Run.write`.
-        ranks: exact ranks of relevant documents; none are written when None or empty.
 
     Raises:
         InputError: an id that TREC text cannot hold, or the disk refuses.
@@ -54,7 +53,7 @@ def publish(
 
         others = (str(beside(url, end)) for end in (RANKS_END, provenance.RECORD_END))
         with uploaded(url, *others) as files:
-            publish(run, files[0], made, seconds, ranks, form=form)
+            publish(run, files[0], made, seconds, form=form)
         return
     target = on_disk(path)
     if is_special(target) or target.is_dir():  # a folder is refused
@@ -70,8 +69,8 @@ def publish(
         if alone:
             remove_abandoned(target)
         written = run.write(target, form)
-        if ranks and written is not None:
-            write_ranks(target, ranks, written)
+        if run.exact_ranks and written is not None:
+            write_ranks(target, run.exact_ranks, written)
         content = provenance.record({**made, "sha256": written}, seconds)
         provenance.write_metadata(target, content)
 

@@ -11,7 +11,7 @@ import numpy as np
 from irtoolkit.base.errors import InputError
 from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.models.presets import Kind
-from irtoolkit.retrievers.engine import rank_and_locate
+from irtoolkit.retrievers.engine import rank
 from irtoolkit.retrievers.task import QueryGroup, Task, load_task
 from irtoolkit.retrievers.texts import GivenTexts
 from irtoolkit.runs import Qrels
@@ -75,7 +75,7 @@ class Validation:
         training = model.training
         model.eval()
         try:
-            ranking = rank_and_locate(
+            run = rank(
                 self.task,
                 ModelRetriever(model, kind, batch, self.join, precision),
                 _relevant(self.qrels),
@@ -83,7 +83,7 @@ class Validation:
             )
         finally:
             model.train(training)
-        scores = score(self.dataset, ranking.run, self.measures, names=["model"])
+        scores = score(self.dataset, run, self.measures, names=["model"])
         return scores["model"].figures()
 
 

@@ -133,7 +133,7 @@ def rank_all(
         path = folder / f"{run_name(proposer, key, depth)}.run"
         if not path.is_file():
             # A pool takes as many documents of each system, also where fewer match.
-            run = rank_dataset(corpus_of(docs, queries), proposer.system.filled(), depth=depth).run
+            run = rank_dataset(corpus_of(docs, queries), proposer.system.filled(), depth=depth)
             run.named(proposer.name).write(path)
         runs[proposer.name] = _of_papers(Run.read(path), queries)
     return runs

@@ -159,7 +159,7 @@ def _ranked(analysis: Analysis, dataset: Dataset, system: str | None) -> Run:
     system_found = find_system(system or analysis.system, {}, dataset.parts).filled()
     depth = usual_depth(dataset, analysis.depth)
     relevant = ranks_wanted(dataset, system_found, depth)
-    return rank_dataset(dataset, system_found, depth=depth, relevant=relevant).run
+    return rank_dataset(dataset, system_found, depth=depth, relevant=relevant)
 
 
 def _difference(analysis: Analysis, datasets: Sequence[Dataset]) -> str | None:

@@ -53,7 +53,7 @@ def test_no_query_is_ranked_by_a_model_that_has_seen_it(recipe: Recipe, tmp_path
             dataset, find_system(str(model), {}, data), depth=4, relevant=dataset.relevant()
         )
         for query in fold:
-            expected, found = alone.run.ranking(query), run.ranking(query)
+            expected, found = alone.ranking(query), run.ranking(query)
             assert [row.doc_id for row in found] == [row.doc_id for row in expected]
             assert [r.score for r in found] == pytest.approx([r.score for r in expected])
             assert ranks is not None

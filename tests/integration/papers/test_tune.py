@@ -38,7 +38,7 @@ class Counter:
     """Counts rankings, and may break at one."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, at: int = -1) -> None:
-        self.count, self.at, original = 0, at, tuning.rank_and_locate
+        self.count, self.at, original = 0, at, tuning.rank
 
         def counted(*args: Any, **kwargs: Any) -> Any:
             if self.count == self.at:
@@ -46,7 +46,7 @@ class Counter:
             self.count += 1
             return original(*args, **kwargs)
 
-        monkeypatch.setattr(tuning, "rank_and_locate", counted)
+        monkeypatch.setattr(tuning, "rank", counted)
 
 
 def test_an_interrupted_search_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:

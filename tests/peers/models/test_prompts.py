@@ -146,7 +146,7 @@ def test_cross(settings: Any, query: str, document: str, folders: dict[str, str]
 
 def ranked(retriever: Retriever, dataset_id: str) -> tuple[System, Scores]:
     """The scores that a system gives on a dataset."""
-    run = rank_dataset(dataset_id, System("tiny", retriever), progress=False).run
+    run = rank_dataset(dataset_id, System("tiny", retriever), progress=False)
     rows = (
         (query, doc, score) for query, row in run.as_dict().items() for doc, score in row.items()
     )

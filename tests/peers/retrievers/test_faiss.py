@@ -17,7 +17,7 @@ from irtoolkit.base.ids import Ints, id_array
 from irtoolkit.retrievers import faiss as module
 from irtoolkit.retrievers.base import Hits, Retriever, Scorer
 from irtoolkit.retrievers.dense import Dense, VectorRetriever
-from irtoolkit.retrievers.engine import Ties, rank, rank_and_locate
+from irtoolkit.retrievers.engine import Ties, rank
 from irtoolkit.retrievers.faiss import Faiss
 from irtoolkit.retrievers.task import QueryGroup, Task, load_task
 from tests.datasets import Known, register, table
@@ -250,9 +250,9 @@ def test_rows_with_fewer_hits_are_shorter(
 @pytest.mark.parametrize("ties", ["trec", "pool"])
 def test_only_what_was_found_is_located(ties: Ties) -> None:
     task = hits_task([5, 1, 0, 3], 4)
-    ranks = rank_and_locate(task, FOUND, WANTED, depth=1, ties=ties, progress=False).ranks
+    run = rank(task, FOUND, WANTED, depth=1, ties=ties, progress=False)
     tied = {"b": 3, "d": 2} if ties == "trec" else {"b": 2, "d": 3}
-    assert {query: docs for query, docs in ranks.items() if docs} == {
+    assert run.exact_ranks == {
         "q0": {"f": 2, "a": 1},
         "q2": {"a": 1, **tied},
     }
@@ -263,15 +263,14 @@ def test_a_search_of_few_cells_finds_fewer(task_of: Callable[..., Task]) -> None
     task = task_of(queries, docs)
     retriever = Faiss(index="ivfpq", subvectors=8, lists=CLUSTERS, probes=1, hits=1000)
     wanted = {f"q{i}": ["d0", f"d{i}"] for i in range(ASKED)}
-    ranking = rank_and_locate(task, retriever, wanted, depth=900, progress=False)
-    counts = [len(ranking.run.ranking(query)) for query in ranking.run.query_ids]
+    run = rank(task, retriever, wanted, depth=900, progress=False)
+    counts = [len(run.ranking(query)) for query in run.query_ids]
     assert 0 < min(counts) <= max(counts) < 900
+    ranks = run.exact_ranks or {}
     for query, docs_wanted in wanted.items():
-        places = {row.doc_id: at for at, row in enumerate(ranking.run.ranking(query), 1)}
-        assert ranking.ranks.get(query, {}) == {
-            doc: places[doc] for doc in docs_wanted if doc in places
-        }
-    assert sum(map(len, ranking.ranks.values())) < 2 * ASKED - 1, "some are in no cell searched"
+        places = {row.doc_id: at for at, row in enumerate(run.ranking(query), 1)}
+        assert ranks.get(query, {}) == {doc: places[doc] for doc in docs_wanted if doc in places}
+    assert sum(map(len, ranks.values())) < 2 * ASKED - 1, "some are in no cell searched"
 
 
 # -- kept indices -----------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from sentence_transformers.sentence_transformer.modules import Pooling, Transfor
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.retrievers import residuals
-from irtoolkit.retrievers.engine import rank, rank_and_locate
+from irtoolkit.retrievers.engine import rank
 from irtoolkit.retrievers.late import Late
 from irtoolkit.retrievers.plaid import Plaid
 from irtoolkit.retrievers.residuals import Compression, Residuals
@@ -110,11 +110,11 @@ def test_all_centroids_and_all_documents_are_late(task_of: Callable[..., Task]) 
     docs[5] = docs[6] = docs[7]  # equal documents have equal scores
     task = task_of(queries, docs)
     settings = {"centroids": 30, "probes": 30, "candidates": DOCS, "hits": DOCS}
-    exact = rank_and_locate(task, Late(device="cpu"), {"q1": ["d7"]}, progress=False)
-    found = rank_and_locate(task, Plaid(device="cpu", **settings), {"q1": ["d7"]}, progress=False)
-    assert found.ranks == exact.ranks
-    for a, b in zip(exact.run.query_ids, found.run.query_ids, strict=True):
-        mine, theirs = found.run.ranking(b), exact.run.ranking(a)
+    exact = rank(task, Late(device="cpu"), {"q1": ["d7"]}, progress=False)
+    found = rank(task, Plaid(device="cpu", **settings), {"q1": ["d7"]}, progress=False)
+    assert found.exact_ranks == exact.exact_ranks
+    for a, b in zip(exact.query_ids, found.query_ids, strict=True):
+        mine, theirs = found.ranking(b), exact.ranking(a)
         assert [row.doc_id for row in mine] == [row.doc_id for row in theirs]
         assert [r.score for r in mine] == pytest.approx([r.score for r in theirs], rel=1e-6)
 

@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from irtoolkit.retrievers.engine import rank_and_locate
+from irtoolkit.retrievers.engine import rank
 from irtoolkit.runs import Run
 from irtoolkit.runs.order import Ties, separate
 from tests.unit.retrievers.test_engine import (
@@ -102,12 +102,13 @@ def test_exact_ranks_are_places_in_the_whole_order(
     names = [f"q{query}" for query in range(len(case.pools))]
     wanted = dict.fromkeys([*names, "stranger"], (*case.ids, "stranger"))
     table = Table(case.scores, [])
-    found = rank_and_locate(case.task(), table, wanted, ties=ties, depth=depth, progress=False)
-    assert found.run == case.rank(ties=ties, depth=depth)
+    found = rank(case.task(), table, wanted, ties=ties, depth=depth, progress=False)
+    assert found == case.rank(ties=ties, depth=depth)
+    ranks = found.exact_ranks or {}
     for query, name in enumerate(names):
         whole = case.expected(query, ties)
-        assert found.ranks.get(name, {}) == {doc: i for i, doc in enumerate(whole, 1)}
-    assert found.ranks.keys() <= set(names)
+        assert ranks.get(name, {}) == {doc: i for i, doc in enumerate(whole, 1)}
+    assert ranks.keys() <= set(names)
 
 
 @st.composite

@@ -16,7 +16,7 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import Ints, id_array
 from irtoolkit.retrievers import engine
 from irtoolkit.retrievers.base import Retriever, ScoreMatrix, Scorer
-from irtoolkit.retrievers.engine import Ties, rank, rank_and_locate
+from irtoolkit.retrievers.engine import Ties, rank
 from irtoolkit.retrievers.task import QueryGroup, Task
 from irtoolkit.runs.columns import TiedRank
 
@@ -59,7 +59,8 @@ class Case:
 
     def locate(self, **options: Any) -> Ranks:
         table = Table(self.scores, [])
-        return rank_and_locate(self.task(), table, self.wanted, progress=False, **options).ranks
+        run = rank(self.task(), table, self.wanted, progress=False, **options)
+        return run.exact_ranks or {}
 
     def expected(self, ties: Ties) -> Ranks:
         """By sorting each query's whole pool and looking where the wanted have come to stand."""
@@ -116,11 +117,9 @@ def test_ranks_are_the_places_in_the_full_order(ties: Ties, case: Case, depth: i
 @given(case=cases())
 def test_ranks_are_those_of_the_run_of_full_depth(ties: Ties, case: Case) -> None:
     """The file that full depth writes says the same, ties separated and all."""
-    ranking = rank_and_locate(
-        case.task(), Table(case.scores, []), case.wanted, ties=ties, progress=False
-    )
-    for query, found in ranking.ranks.items():
-        order = [row.doc_id for row in ranking.run.ranking(query)]
+    ranking = rank(case.task(), Table(case.scores, []), case.wanted, ties=ties, progress=False)
+    for query, found in (ranking.exact_ranks or {}).items():
+        order = [row.doc_id for row in ranking.ranking(query)]
         assert found == {doc: order.index(doc) + 1 for doc in found}
 
 
@@ -130,8 +129,8 @@ def test_looking_for_documents_leaves_the_run_alone(
     ties: Ties, case: Case, depth: int | None
 ) -> None:
     options: dict[str, Any] = {"ties": ties, "depth": depth, "progress": False}
-    ranking = rank_and_locate(case.task(), Table(case.scores, []), case.wanted, **options)
-    assert ranking.run == rank(case.task(), Table(case.scores, []), **options)
+    ranking = rank(case.task(), Table(case.scores, []), case.wanted, **options)
+    assert ranking == rank(case.task(), Table(case.scores, []), **options)
 
 
 @TIES
@@ -140,14 +139,14 @@ def test_ranks_do_not_depend_on_the_size_of_blocks(ties: Ties, case: Case, cells
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(engine, "BLOCK_CELLS", cells)
         table = Table(case.scores, [])
-        found = rank_and_locate(
+        found = rank(
             case.task(), table, case.wanted, ties=ties, depth=2, progress=False
-        ).ranks
+        ).exact_ranks
         sizes = [
             max(1, cells // len(pool)) for members, pool in case.groups for _ in members[:1] if pool
         ]
         assert max(table.blocks) <= max(sizes)
-    assert found == case.expected(ties)
+    assert (found or {}) == case.expected(ties)
 
 
 def test_blocks_of_one_query_find_what_one_block_finds(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -158,7 +157,7 @@ def test_blocks_of_one_query_find_what_one_block_finds(monkeypatch: pytest.Monke
     whole = case.locate()
     monkeypatch.setattr(engine, "BLOCK_CELLS", 1)
     table = Table(scores, [])
-    assert rank_and_locate(case.task(), table, wanted, progress=False).ranks == whole
+    assert rank(case.task(), table, wanted, progress=False).exact_ranks == whole
     assert table.blocks == [1] * 9
     assert whole == case.expected("trec")
 
@@ -177,15 +176,15 @@ TIED = Case(("b", "a", "c", "d"), (((0,), (0, 1, 2, 3)),), np.array([[1.0, 1.0, 
 )
 @pytest.mark.parametrize("depth", [None, 1, 4])
 def test_by_hand(ties: Ties, expected: dict[str, int], depth: int | None) -> None:
-    found = rank_and_locate(
+    found = rank(
         TIED.task(), Table(TIED.scores, []), {"q0": list(expected)}, depth=depth, ties=ties
     )
-    ranks = found.ranks["q0"]
+    ranks = (found.exact_ranks or {})["q0"]
     if ties == "best":
         assert ranks == {"c": 1, "d": 2, "b": 3, "a": 4}  # those of the run
         ranks = {doc: rank.best for doc, rank in ranks.items() if isinstance(rank, TiedRank)}
     assert ranks == expected
-    assert len(found.run) == (depth or 4)
+    assert len(found) == (depth or 4)
     kinds = {type(place) for place in ranks.values()}
     assert kinds == {int}
 
@@ -203,14 +202,14 @@ def test_the_best_rank_counts_what_scores_more_and_leaves_the_run_alone(
     case = Case(ids, (((0,), tuple(range(len(ids)))),), np.array([scores]), wanted)
     descending = sorted(scores, reverse=True)
     expected = {name: descending.index(s) + 1 for name, s in zip(ids, scores, strict=True)}
-    found = rank_and_locate(
+    found = rank(
         case.task(), Table(case.scores, []), wanted, depth=depth, ties="best", progress=False
     )
-    ranks = found.ranks["q0"].items()
+    ranks = (found.exact_ranks or {})["q0"].items()
     best = {doc: rank.best for doc, rank in ranks if isinstance(rank, TiedRank)}
     assert best == expected
     usual = rank(case.task(), Table(case.scores, []), depth=depth, progress=False)
-    assert [row.doc_id for row in found.run.ranking("q0")] == [
+    assert [row.doc_id for row in found.ranking("q0")] == [
         row.doc_id for row in usual.ranking("q0")
     ]
 
@@ -232,17 +231,15 @@ def test_only_the_querys_own_candidates_are_found() -> None:
 
 @pytest.mark.parametrize("wanted", [{}, {"q0": []}, {"q0": ()}, {"other": ["a"]}, {"q0": ["z"]}])
 def test_nothing_to_find(wanted: dict[str, list[str]]) -> None:
-    found = rank_and_locate(TIED.task(), Table(TIED.scores, []), wanted, progress=False)
-    assert found.ranks == {}
-    assert len(found.run) == 4
+    found = rank(TIED.task(), Table(TIED.scores, []), wanted, progress=False)
+    assert found.exact_ranks is None
+    assert len(found) == 4
 
 
 @pytest.mark.parametrize("kind", [list, tuple, set, frozenset])
 def test_wanted_may_be_any_collection(kind: type) -> None:
-    found = rank_and_locate(
-        TIED.task(), Table(TIED.scores, []), {"q0": kind(["a", "c"])}, progress=False
-    )
-    assert found.ranks == {"q0": {"a": 4, "c": 1}}
+    found = rank(TIED.task(), Table(TIED.scores, []), {"q0": kind(["a", "c"])}, progress=False)
+    assert found.exact_ranks == {"q0": {"a": 4, "c": 1}}
 
 
 @given(places=st.permutations(range(30)), seed=st.integers(0, 3))
@@ -266,7 +263,7 @@ def test_many_golds_of_many_queries(places: list[int], seed: int) -> None:
 def test_a_score_that_is_no_number_is_refused(bad: float) -> None:
     scores = np.array([[1.0, bad, 2.0, 1.0]])
     with pytest.raises(InputError, match="the score of document a for query q0 is"):
-        rank_and_locate(TIED.task(), Table(scores, []), {"q0": ["c"]}, progress=False)
+        rank(TIED.task(), Table(scores, []), {"q0": ["c"]}, progress=False)
 
 
 @pytest.mark.parametrize("depth", [0, -1])
@@ -295,16 +292,16 @@ def test_measures_know_what_stands_below_the_cut() -> None:
             if row.relevance > 0:
                 wanted.setdefault(row.query_id, []).append(row.doc_id)
         whole = rank(load_task(name), Random(), progress=False)
-        cut = rank_and_locate(load_task(name), Random(), wanted, depth=3, progress=False)
+        cut = rank(load_task(name), Random(), wanted, depth=3, progress=False)
         measures = parse_measures(
             "RR RR@3 RR@20 R@10 P@20 AP nDCG nDCG@10 Success@10 Rprec RCap@9 Rank IPrec@0.5 IPrecAvg"
             " RprecMult@2.0 GMAP G binG nDCGrel"
         )
         exact = evaluate(whole, qrels, measures).figures()
-        found = evaluate(cut.run, qrels, measures, ranks=cut.ranks).figures()
-        blind = evaluate(cut.run, qrels, measures).figures()
+        found = evaluate(cut, qrels, measures, ranks=cut.exact_ranks).figures()
+        blind = evaluate(cut, qrels, measures).figures()
         assert found == pytest.approx(exact, abs=1e-12)
         assert blind["R@10"] < exact["R@10"]
         rows = parse_measures("NumRet SetP Judged@10 RnDCG Utility Bpref")
-        listed = evaluate(cut.run, qrels, rows).figures()
-        assert evaluate(cut.run, qrels, rows, ranks=cut.ranks).figures() == listed
+        listed = evaluate(cut, qrels, rows).figures()
+        assert evaluate(cut, qrels, rows, ranks=cut.exact_ranks).figures() == listed

@@ -14,6 +14,7 @@ from irtoolkit.base.streams import stream_of
 ROOT = Path(__file__).parents[3]
 WRITE = """
 import sys
+from dataclasses import replace
 from irtoolkit.base.files import check_writable
 from irtoolkit.runs import Run
 from irtoolkit.runs.publish import publish
@@ -21,7 +22,8 @@ from irtoolkit.runs.publish import publish
 print("before")
 check_writable(sys.argv[1])
 made = {"system": "s", "retriever": "s", "settings": {}, "dataset": "d"}
-publish(Run.from_rows([("q", "d", 1.0)]), sys.argv[1], made, 0.0, {"q": {"d": 1}})
+run = replace(Run.from_rows([("q", "d", 1.0)]), exact_ranks={"q": {"d": 1}})
+publish(run, sys.argv[1], made, 0.0)
 """
 ROW = "q Q0 d 1 1 irtoolkit\n"
 unix = pytest.mark.skipif(not os.path.exists("/dev/stdout"), reason="no /dev/stdout")

@@ -105,9 +105,7 @@ def test_the_command_tells_it(
 def test_folds_that_cannot_be_are_refused_before_anything_runs(
     irtoolkit: Callable[..., Any], folds: str, said: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(
-        "irtoolkit.papers.tune.rank_and_locate", lambda *a, **k: pytest.fail("it runs")
-    )
+    monkeypatch.setattr("irtoolkit.papers.tune.rank", lambda *a, **k: pytest.fail("it runs"))
     answer = irtoolkit("tune", DATASET, "bm25", "--grid", "k1=1", "--folds", folds)
     assert (answer.status, answer.out) == (2, "")
     assert said in answer.err

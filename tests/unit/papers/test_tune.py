@@ -118,7 +118,7 @@ def test_settings_of_the_task_are_settings() -> None:
 def test_a_value_that_is_none_is_refused_before_anything_runs(
     grid: dict[str, list[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(tuning, "rank_and_locate", lambda *a, **k: pytest.fail("it runs"))
+    monkeypatch.setattr(tuning, "rank", lambda *a, **k: pytest.fail("it runs"))
     with pytest.raises(InputError):
         tune(DATASET, "bm25", grid)
 

@@ -16,7 +16,7 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import Ints, id_array
 from irtoolkit.retrievers import create_retriever, engine, retrievers
 from irtoolkit.retrievers.base import Retriever, ScoreMatrix, Scorer
-from irtoolkit.retrievers.engine import rank, rank_and_locate
+from irtoolkit.retrievers.engine import rank
 from irtoolkit.retrievers.task import QueryGroup, Task
 from irtoolkit.runs import Run
 from irtoolkit.runs.order import Ties, separate
@@ -107,8 +107,8 @@ def test_only_wanted_ranks_of_candidates_are_told(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(engine, "BLOCK_CELLS", 1)
     wanted: dict[str, Any] = {"q0": {"c"}, "q1": ["a"], "q2": [], "q3": ["a", "b"]}
     table = Table(ranked.scores, [])
-    found = rank_and_locate(ranked.task(), table, wanted, depth=1, progress=False).ranks
-    assert {query: row for query, row in found.items() if row} == {"q0": {"c": 2}, "q3": {"b": 2}}
+    run = rank(ranked.task(), table, wanted, depth=1, progress=False)
+    assert run.exact_ranks == {"q0": {"c": 2}, "q3": {"b": 2}}
 
 
 # -- blocks -----------------------------------------------------------------------------------

@@ -100,10 +100,10 @@ def test_kept_documents_are_asked_with_the_same_queries(
     found = {}
     for cut in ("sides", "end"):
         system = System.make("s", "dense", {**settings, "query_cut": cut})
-        found[cut] = rank_dataset(dataset, system, depth=20, progress=False).run
+        found[cut] = rank_dataset(dataset, system, depth=20, progress=False)
         kept = rank_corpus(dataset, system, 20, progress=False)
         assert kept.doc_ids[kept.docs].tolist() == found[cut].doc_ids[found[cut].docs].tolist()
         assert kept.scores == pytest.approx(found[cut].scores, abs=1e-4)
-    default = rank_dataset(dataset, System.make("s", "dense", settings), depth=20).run
+    default = rank_dataset(dataset, System.make("s", "dense", settings), depth=20)
     assert default.scores.tolist() == found["sides"].scores.tolist()
     assert found["sides"].scores.tolist() != found["end"].scores.tolist()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pickle
 import stat
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from irtoolkit.runs.publish import publish
 
 RUN = Run.from_rows([("q1", "a", 3.0), ("q1", "b", 2.0), ("q2", "c", 1.0)])
 RANKS = {"q1": {"b": 2, "x": 7}, "q2": {"c": 1}, "q3": {"a": 4}}
+RANKED = replace(RUN, exact_ranks=RANKS)
 MADE = {"system": "s", "retriever": "s", "settings": {}, "dataset": "d"}
 
 
@@ -72,9 +74,9 @@ def test_what_is_no_file_is_refused(path: Path, kind: str) -> None:
 
 def test_what_lies_beside_a_run_may_be_read_by_those_who_may_read_the_run(tmp_path: Path) -> None:
     path = tmp_path / "x.run"
-    publish(RUN, path, MADE, 0.0, RANKS)
+    publish(RANKED, path, MADE, 0.0)
     path.chmod(0o600)
-    publish(RUN, path, MADE, 0.0, RANKS)
+    publish(RANKED, path, MADE, 0.0)
     assert {stat.S_IMODE(each.stat().st_mode) for each in tmp_path.iterdir()} == {0o600}
     assert len(list(tmp_path.iterdir())) == 3
 
@@ -138,8 +140,8 @@ class Overtaken(dict[str, dict[str, int]]):
 @pytest.mark.parametrize("name", ["x.run", "x.run.gz", "x.parquet"])
 def test_ranks_and_record_speak_for_what_was_written(tmp_path: Path, name: str) -> None:
     path, alone = tmp_path / name, tmp_path / "alone" / name
-    publish(RUN, alone, MADE, 0.0, RANKS)
-    publish(RUN, path, MADE, 0.0, Overtaken(RANKS, path))
+    publish(RANKED, alone, MADE, 0.0)
+    publish(replace(RUN, exact_ranks=Overtaken(RANKS, path)), path, MADE, 0.0)
     assert refusal(path, Run.read(path)) == "the ranks of another run"
     record = provenance.read_metadata(path)
     assert record is not None
@@ -154,6 +156,6 @@ def test_what_killed_writers_of_a_run_have_left_is_removed(tmp_path: Path, name:
     for target in (path, ranks_path(path), provenance.metadata_path(path)):
         temporary_name(target).write_text("half")
     kept.write_text("half")
-    publish(RUN, path, MADE, 0.0, RANKS)
+    publish(RANKED, path, MADE, 0.0)
     assert [each for each in tmp_path.iterdir() if each.name.startswith(".")] == [kept]
     assert len(list(tmp_path.iterdir())) == 4

@@ -88,7 +88,7 @@ def test_a_run_is_ranked_again_and_the_rest_follows(stub: Stub, retriever: Reran
     dataset = register(docs, QUERIES)
     upside_down = Run.from_rows([(q, d, float(d[1:])) for q in QUERIES for d in docs])
     system = System("again", retriever, depth=5)
-    run = rank_dataset(dataset, system, candidates=Among(upside_down, keep_rest=True)).run.as_dict()
+    run = rank_dataset(dataset, system, candidates=Among(upside_down, keep_rest=True)).as_dict()
     given = sorted(docs, reverse=True)
     for query, row in run.items():
         best = best_order({doc: docs[doc] for doc in given[:5]}, query)
@@ -122,10 +122,10 @@ def test_a_first_stage_gives_the_order(stub: Stub, listwise: Reranker) -> None:
     }
     dataset = register(docs, {"q1": "sea", "q2": "house"})
     bm25 = find_system("bm25", {"fill": True}, "")
-    alone = rank_dataset(dataset, bm25, depth=3).run.as_dict()["q1"]
+    alone = rank_dataset(dataset, bm25, depth=3).as_dict()["q1"]
     stub.always = lambda h: h.write_out("[2]" if "Query: house" in h.prompt else "hm")
     system = with_first(System("llm", listwise), bm25, 3)
-    assert list(rank_dataset(dataset, system).run.as_dict()["q1"]) == list(alone)
+    assert list(rank_dataset(dataset, system).as_dict()["q1"]) == list(alone)
     session = SystemSession(system, dataset)
     [found] = session.rank([TextQuery("free", "house")])
     assert len(found.doc_ids) == 3
