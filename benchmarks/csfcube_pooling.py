@@ -7,7 +7,7 @@ paper's vector is the weighted mean of these: the title and the sentences that a
 facet weigh 1, the others less, by one weight for queries and one for candidates. The weights for the
 queries of a fold are those that are best on the other fold. It writes
 benchmarks/results/csfcube_pooling.json, of which docs/generate.py makes a part of
-docs/results/quality.md.
+docs/results/quality-tables.md.
 """
 
 from __future__ import annotations

@@ -41,7 +41,7 @@ def _csfcube(docs: str) -> list[str]:
     low, high = (100 * bound for bound in rows["best of all"]["interval"])
     best, first = (100 * rows[name]["figures"][main] for name in ("best of all", "BM25"))
     return [
-        f"[CSFCube]({docs}results/quality.md#{quality_tables._anchor(found['title'])})",
+        f"[CSFCube]({docs}results/quality-tables.md#{quality_tables._anchor(found['title'])})",
         "nDCGp(p=20)", f"{first:.1f}", f"{reported[1]} ({reported[2]})", "",
         f"**{best:.1f}** ({low:.1f} to {high:.1f}), chosen on the other fold",
     ]  # fmt: skip

@@ -262,6 +262,7 @@ def result_pages() -> dict[str, str]:
     styles = reproduction.STYLES
     made[f"results/{reproduction.INDEX}"] += STRONGEST
     made["results/quality.md"] = f"{HEAD}{quality_tables.page()}"
+    made["results/quality-tables.md"] = f"{HEAD}{quality_tables.tables_page()}"
     made["results/books.md"] = f"{HEAD}{book_tables.page()}"
     made["results/birco.md"] = f"{HEAD}{birco_tables.page()}"
     made["results/robustness.md"] = f"{HEAD}{robustness_tables.page()}"

@@ -1,4 +1,4 @@
-"""The section of results/quality.md on books that took no part in a choice, from benchmarks/results."""
+"""The section of results/quality-tables.md on books that took no part in a choice, from benchmarks/results."""
 
 from __future__ import annotations
 
@@ -93,18 +93,42 @@ reaches the goal of 40 is not known.
 """
 
 
+def told() -> dict[str, str]:
+    """What each benchmark's systems have on data that took no part in any choice, for the short page."""
+    books = json.loads(RESULTS.read_text("utf-8"))
+    sites = json.loads(SITES.read_text("utf-8"))["rows"]["tuned"]["figure"]
+    fused = json.loads(ENCODERS.read_text("utf-8"))["relic"]["rows"]["untrained 0"]["fused"]["mean"]
+    left_out = {
+        name: f"{_percent(found['rows']['chosen on the other books']['mean'])} (books left out)"
+        for name, found in books.items()
+    }
+    return {
+        "quoter": f"{hidden_figure('quoter', 'an earlier fusion')} (hidden, an earlier fusion)",
+        "egret-forms": f"{_percent(sites)} (sites left out, not trained), "
+        f"{hidden_figure('egret', 'ql')} (hidden site, `ql` alone)",
+        "relic": f"{left_out['relic']}, {hidden_figure('relic', 'surroundings')} (hidden books)",
+        "relic-encoders": f"{_percent(fused)} (books left out, MiniLM at every passage)",
+        "plotretrieval": f"{left_out['plotretrieval']}, "
+        f"{hidden_figure('plotretrieval', 'surroundings')} (hidden books)",
+    }
+
+
+def hidden_figure(data: str, system: str) -> str:
+    """What the keepers of hidden data answered, in percent."""
+    return _percent(_hidden()[data]["rows"][system])
+
+
 def section() -> str:
     """The section."""
     kept = json.loads(RESULTS.read_text("utf-8"))
     hidden = _hidden()
-    relic, plots = hidden["relic"], hidden["plotretrieval"]
     intro = INTRO.format(
-        relic=_percent(relic["rows"]["surroundings"]),
-        relic_bm25=_percent(relic["rows"]["BM25"]),
-        relic_queries=relic["queries"],
-        plots=_percent(plots["rows"]["surroundings"]),
-        plots_bm25=_percent(plots["rows"]["BM25"]),
-        plots_queries=plots["queries"],
+        relic=hidden_figure("relic", "surroundings"),
+        relic_bm25=hidden_figure("relic", "BM25"),
+        relic_queries=hidden["relic"]["queries"],
+        plots=hidden_figure("plotretrieval", "surroundings"),
+        plots_bm25=hidden_figure("plotretrieval", "BM25"),
+        plots_queries=hidden["plotretrieval"]["queries"],
     )
     lines = [intro, _figures(kept)]
     for name, found in kept.items():
@@ -173,13 +197,12 @@ def sites() -> str:
     ]  # fmt: skip
     chosen = " and ".join(f"{weights} ({count})" for weights, count in found["chosen"].items())
     queries = ", ".join(f"{count} of {site}" for site, count in found["queries"].items())
-    hidden = _hidden()["egret"]["rows"]
     intro = ON_SITES.format(
         queries=queries,
         tried=found["tried"],
         chosen=chosen,
-        hidden=_percent(hidden["ql"]),
-        hidden_bm25=_percent(hidden["BM25"]),
+        hidden=hidden_figure("egret", "ql"),
+        hidden_bm25=hidden_figure("egret", "BM25"),
     )
     return intro + table(["system", "`R@1`", "95 %", *found["queries"], "less `ql`, 95 %"], rows)
 
