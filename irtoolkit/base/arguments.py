@@ -20,12 +20,20 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 _WORDS = {
-    int: "a whole number", float: "a number", str: "text", PathLike: "a path",
-    Sequence: "a list", Iterable: "a list", Mapping: "a dict",
-}  # fmt: skip
+    int: "a whole number",
+    float: "a number",
+    str: "text",
+    PathLike: "a path",
+    Sequence: "a list",
+    Iterable: "a list",
+    Mapping: "a dict",
+}
 _PLURALS = {
-    "a whole number": "whole numbers", "a number": "numbers", "text": "texts", "a path": "paths",
-}  # fmt: skip
+    "a whole number": "whole numbers",
+    "a number": "numbers",
+    "text": "texts",
+    "a path": "paths",
+}
 _STARRED = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 # Characters of a wrong value that a message shows.
 _SHOWN = 60

@@ -123,10 +123,23 @@ def atomic_path(path: StrPath, *, like: StrPath | None = None) -> Iterator[Path]
         except OSError as error:
             raise InputError(f"cannot write: {error.strerror or error}", file=target) from error
         return
+    with _replacing(_followed(target), like) as temporary:
+        yield temporary
+
+
+def _followed(path: Path) -> Path:
+    """Returns the file that a link leads to; any other path as it is."""
+    if not os.path.islink(path):
+        return path
+    target = Path(os.path.realpath(path))
     if os.path.islink(target):
-        target = Path(os.path.realpath(target))
-        if os.path.islink(target):
-            raise InputError("cannot write: links that lead to each other", file=path)
+        raise InputError("cannot write: links that lead to each other", file=path)
+    return target
+
+
+@contextmanager
+def _replacing(target: Path, like: StrPath | None) -> Iterator[Path]:
+    """Yields a temporary file beside a file of this machine, which it replaces."""
     temporary = begin_beside(target)
     try:
         target.parent.mkdir(parents=True, exist_ok=True)

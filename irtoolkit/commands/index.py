@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import argparse
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.plurals import number_of
@@ -78,56 +78,68 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(args: argparse.Namespace) -> None:
+    if args.system is not None:
+        swap_dataset_and_system(args)
+    settings = parse_pairs(args.settings)
+    if args.delete or args.merge or args.info or args.verify:
+        _use(args, settings)
+    else:
+        _write(args, settings)
+
+
+def _use(args: argparse.Namespace, settings: dict[str, Any]) -> None:
+    """Verifies, changes or describes an index that is there."""
+    from irtoolkit.ranking.build_index import open_kept
+
+    if args.output is not None:
+        raise InputError(
+            "--output does not go with --info, --verify, --merge or --delete",
+            remedy=f"name the index first: irtoolkit index {args.output} --info",
+        )
+    index = open_kept(args.dataset, args.system, settings)
+    if args.verify:
+        print(f"{index.verify():,} files are as they were written")
+        return
+    if args.delete:
+        index = index.delete(args.delete)
+    elif args.merge:
+        index = index.merge()
+    _tell(index)
+
+
+def _write(args: argparse.Namespace, settings: dict[str, Any]) -> None:
+    """Builds an index of a dataset, or adds its documents to one."""
     from irtoolkit.base.home import is_temporary_cache
     from irtoolkit.indexes.remote import is_index
-    from irtoolkit.ranking.build_index import build, folder_index, open_kept
+    from irtoolkit.ranking.build_index import build, folder_index
     from irtoolkit.ranking.systems import check_search_settings, find_system
     from irtoolkit.retrievers.index_sources import dataset_with
 
-    if args.system is not None:
-        swap_dataset_and_system(args)
-    settings, memory, was_there = parse_pairs(args.settings), args.memory << 20, False
-    if args.delete or args.merge or args.info or args.verify:
-        if args.output is not None:
-            raise InputError(
-                "--output does not go with --info, --verify, --merge or --delete",
-                remedy=f"name the index first: irtoolkit index {args.output} --info",
-            )
-        index = open_kept(args.dataset, args.system, settings)
-        if args.verify:
-            print(f"{index.verify():,} files are as they were written")
-            return
-        if args.delete:
-            index = index.delete(args.delete)
-        elif args.merge:
-            index = index.merge()
-    else:
-        if is_index(args.dataset):
-            raise InputError(
-                f"{args.dataset} is an index already",
-                remedy="name a dataset; or use --info, --merge, --verify or --delete",
-            )
-        if args.output is None and is_temporary_cache():
-            raise InputError(
-                "cannot write: the cache folder cannot be made, and the index would be lost",
-                remedy="name a folder with --output, or set IRTOOLKIT_CACHE to one",
-            )
-        data = dataset_with(args.dataset, args.sentences)
-        if args.add:
-            if args.output is None:
-                raise InputError("--add needs the index", remedy="name it with --output FOLDER")
-            existing = folder_index(args.output, args.system, settings, data.parts)
-            index = existing.add(data, memory=memory)
-        else:
-            check_search_settings(settings)
-            resolved = find_system(args.system or "bm25", settings, data.parts)
-            if resolved.retriever.name == "lucene":
-                _build_lucene(data, resolved, args)
-                return
-            index = build(data, resolved, args.output, memory=memory, replace=args.replace)
-            was_there = index.was_there
+    if is_index(args.dataset):
+        raise InputError(
+            f"{args.dataset} is an index already",
+            remedy="name a dataset; or use --info, --merge, --verify or --delete",
+        )
+    if args.output is None and is_temporary_cache():
+        raise InputError(
+            "cannot write: the cache folder cannot be made, and the index would be lost",
+            remedy="name a folder with --output, or set IRTOOLKIT_CACHE to one",
+        )
+    data, memory = dataset_with(args.dataset, args.sentences), args.memory << 20
+    if args.add:
+        if args.output is None:
+            raise InputError("--add needs the index", remedy="name it with --output FOLDER")
+        existing = folder_index(args.output, args.system, settings, data.parts)
+        _tell(existing.add(data, memory=memory))
+        return
+    check_search_settings(settings)
+    system = find_system(args.system or "bm25", settings, data.parts)
+    if system.retriever.name == "lucene":
+        _build_lucene(data, system, args)
+        return
+    index = build(data, system, args.output, memory=memory, replace=args.replace)
     _tell(index)
-    if was_there:
+    if index.was_there:
         print("  was there already; --replace builds it again")
 
 

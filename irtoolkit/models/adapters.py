@@ -32,6 +32,7 @@ from irtoolkit.models.outputs import (
 from irtoolkit.models.pooling import POOLINGS
 from irtoolkit.models.presets import Kind, Side
 from irtoolkit.models.reading import Reader, Tokens, reader_of
+from irtoolkit.models.settings import AdapterSettings
 from irtoolkit.models.shards import Output
 
 # A text, or a query with a document for a cross-encoder.
@@ -118,20 +119,11 @@ class Tokenized:
 class SentenceModel(Tokenized):
     """A model of sentence-transformers: dense, late, sparse or cross by its kind."""
 
-    def __init__(
-        self,
-        model: Any,
-        kind: Kind,
-        side: Side,
-        device: str,
-        prompt: str | None,
-        limit: int | None,
-        cut: Cut | None = None,
-        task: str | None = None,
-    ) -> None:
+    def __init__(self, model: Any, kind: Kind, side: Side, settings: AdapterSettings) -> None:
         self._kind = kind
         # A cross-encoder reads both sides at once.
-        self._task = {} if kind == "cross" else {"task": task or side}
+        self._task = {} if kind == "cross" else {"task": settings.task or side}
+        prompt, limit = settings.prompt, settings.limit
         if prompt is None:
             prompt = own_prompt(model, side)
         reader = reading_part(model, kind, side)
@@ -148,11 +140,11 @@ class SentenceModel(Tokenized):
                 set_limit(reader, kind, side, limit)
         tokenizer = reader.tokenizer
         # A model that cuts nothing need not be able to.
-        if cut is not None and limit is not None:
-            tokenizer = cutting_tokenizer(tokenizer, cut, prompt or "")
+        if settings.cut is not None and limit is not None:
+            tokenizer = cutting_tokenizer(tokenizer, settings.cut, prompt or "")
             # The model in memory is that of other texts too.
             model = with_tokenizer(model, reader, tokenizer)
-        super().__init__(model, tokenizer, device, prompt, limit)
+        super().__init__(model, tokenizer, settings.device, prompt, limit)
         self._asked = prompt
 
     @property

@@ -77,9 +77,7 @@ def load_adapter(location: str, kind: Kind, side: Side, settings: AdapterSetting
         return Sparta(model, side, device, limit, settings.cut)
     if plain:
         return Plain(model, str(pooling), device, settings.prompt, limit, settings.cut)
-    return SentenceModel(
-        model, kind, side, device, settings.prompt, limit, settings.cut, settings.task
-    )
+    return SentenceModel(model, kind, side, settings)
 
 
 def _of_model(settings: AdapterSettings, limit: int | None) -> AdapterSettings:

@@ -19,7 +19,7 @@ from irtoolkit.measures.traits import traits
 from irtoolkit.reports.content import BreakdownPart, ReportContent, ReportedSystem
 from irtoolkit.reports.facts import dataset_facts, dataset_url, run_command, run_facts
 from irtoolkit.reports.first_relevant import FirstRelevant, first_ranks, threshold
-from irtoolkit.reports.pairs import best_first, letter, measure_column
+from irtoolkit.reports.pairs import MeasureColumn, best_first, letter, measure_column
 from irtoolkit.reports.text_choice import QueryOrder, chosen_texts
 from irtoolkit.runs.exact_ranks import Ranks, read_ranks
 from irtoolkit.scoring.named_runs import check_names
@@ -96,16 +96,6 @@ def compose(scores: Scores, options: ReportOptions | None = None) -> ReportConte
     dataset, evaluations = scores.dataset, list(scores.evaluations.values())
     baseline = None if options.baseline is None else _place(options.baseline, scores)
     pair = _pair(scores, options, chart, baseline)
-    columns = tuple(
-        measure_column(
-            evaluations,
-            measure,
-            test=options.test,
-            correction=options.correction,
-            baseline=baseline,
-        )
-        for measure in tqdm(scores.measures, "testing", disable=None, leave=False)
-    )
     rel = threshold(list(scores.measures.values())) if options.rel is None else options.rel
     return ReportContent(
         dataset_id=dataset.id,
@@ -113,7 +103,7 @@ def compose(scores: Scores, options: ReportOptions | None = None) -> ReportConte
         url=dataset_url(dataset),
         systems=_systems(scores, names),
         evaluations=tuple(evaluations),
-        columns=columns,
+        columns=_columns(scores, options, baseline),
         averaging=scores.averaging,
         test=options.test,
         correction=options.correction,
@@ -128,6 +118,23 @@ def compose(scores: Scores, options: ReportOptions | None = None) -> ReportConte
         notes=tuple(
             replace(note, system=names.get(note.system, "")).about for note in scores.notes
         ),
+    )
+
+
+def _columns(
+    scores: Scores, options: ReportOptions, baseline: int | None
+) -> tuple[MeasureColumn, ...]:
+    """Returns the figures of every measure, with tests."""
+    evaluations = list(scores.evaluations.values())
+    return tuple(
+        measure_column(
+            evaluations,
+            measure,
+            test=options.test,
+            correction=options.correction,
+            baseline=baseline,
+        )
+        for measure in tqdm(scores.measures, "testing", disable=None, leave=False)
     )
 
 

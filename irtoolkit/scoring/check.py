@@ -23,6 +23,7 @@ from irtoolkit.scoring.check_dataset import (
 from irtoolkit.scoring.check_file import (
     STRICTNESS,
     RunFile,
+    Strictness,
     check_form,
     check_ids,
     check_odd_ids,
@@ -104,7 +105,6 @@ def check_run(
         )
     if whole_pool and data is None:
         raise InputError("no pools without a dataset", remedy="name it with --dataset")
-    strict = STRICTNESS[strictness]
     problems: list[InputError] = []
     notes: list[InputError] = []
     try:
@@ -118,18 +118,25 @@ def check_run(
             InputError(p.found, file=p.file, line=p.line or 1, remedy=p.remedy) for p in problems
         ]
         return Findings(problems, notes)
+    noting = RunFile(path, columns, notes.append)
+    _check_rows(file, noting, STRICTNESS[strictness], depth, tag)
+    if data is not None:
+        _check_against(file, Dataset.of(data), whole_pool)
+    problems.sort(key=lambda problem: (problem.line is None, problem.line or 0))
+    return Findings(problems, notes, len(columns.query_ids), len(columns.lines))
+
+
+def _check_rows(
+    file: RunFile, noting: RunFile, strict: Strictness, depth: int | None, tag: str | None
+) -> None:
+    """Reports problems of the rows to `file`, and what the strictness allows to `noting`."""
     check_form(file)
     check_tag(file, strict, tag)
     check_rows(file, strict, strict.depth if depth is None else depth)
     check_ids(file)
     check_ranks(file, strict)
-    noting = RunFile(path, columns, notes.append)
     check_odd_ids(file if strict.plain_ids else noting)
     check_ties(file if strict.exact_ranks else noting)
-    if data is not None:
-        _check_against(file, Dataset.of(data), whole_pool)
-    problems.sort(key=lambda problem: (problem.line is None, problem.line or 0))
-    return Findings(problems, notes, len(columns.query_ids), len(columns.lines))
 
 
 def _check_against(file: RunFile, dataset: Dataset, whole_pool: bool) -> None:

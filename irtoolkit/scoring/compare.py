@@ -196,13 +196,12 @@ def compare(
         test=test,
         correction=correction,
     )
-    tested = dict(zip(others, results, strict=True))
-    figures = [evaluation.figures()[measure] for evaluation in evaluations.values()]
-    rows = []
-    for i, (name, evaluation) in enumerate(evaluations.items()):
-        row = Compared(name, figures[i], *interval_of(evaluation, measure, summary))
-        result = tested.get(i)
-        rows.append(_beside(row, figures[base], result) if result else row)
+    rows = [
+        Compared(name, evaluation.figures()[measure], *interval_of(evaluation, measure, summary))
+        for name, evaluation in evaluations.items()
+    ]
+    for i, result in zip(others, results, strict=True):
+        rows[i] = _beside(rows[i], rows[base].figure, result)
     few = caution_on_few(len(values[base]), test)
     return Comparison(
         tuple(rows), measure, baseline, test, correction, title, caution=few if others else None

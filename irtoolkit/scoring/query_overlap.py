@@ -62,30 +62,28 @@ def query_overlap(
     texts = DatasetTexts(dataset)
     query_texts = dict(zip(dataset.query_ids(), texts.queries(query), strict=True))
     docs = texts.docs(qrels.doc_ids, doc, whole=False)
-    shares = np.zeros(len(relevant))
+    shares: list[float] = []
     blocks = range(0, len(relevant), _BLOCK)
     for start in tqdm(blocks, dataset.id, disable=None, leave=False):
         rows = relevant[start : start + _BLOCK]
         places = np.unique(qrels.docs[rows])
-        values = {
+        doc_words = {
             document: words(" ".join(text))
             for document, text in zip(places, docs[places], strict=True)
         }
-        last, query_words = -1, words("")
-        for row_index, row in enumerate(rows, start):
-            if owners[row] != last:
-                last = int(owners[row])
-                query_words = words(
-                    " ".join(_query_text(query_texts, str(qrels.query_ids[last]), dataset))
-                )
-            shares[row_index] = word_overlap(query_words, values[qrels.docs[row]])
+        query_words = {
+            owner: words(" ".join(_query_text(query_texts, str(qrels.query_ids[owner]), dataset)))
+            for owner in np.unique(owners[rows])
+        }
+        pairs = zip(owners[rows], qrels.docs[rows], strict=True)
+        shares += [word_overlap(query_words[owner], doc_words[doc]) for owner, doc in pairs]
     counts = np.bincount(owners[relevant], minlength=len(qrels.query_ids))
     sums = np.bincount(owners[relevant], shares, minlength=len(qrels.query_ids))
     judged = counts > 0
     return QueryOverlap(
         int(judged.sum()),
         len(relevant),
-        float(shares.mean()),
+        float(np.mean(shares)),
         float((sums[judged] / counts[judged]).mean()),
     )
 

@@ -196,8 +196,6 @@ def score(
     parsed = _parsed(dataset.protocol.measures if measures is None else measures)
     inputs = named_runs(runs, names)
     left_out = _excluded_docs(dataset, excluded)
-    whole = tuple(name for name, measure in parsed.items() if traits(measure).whole_pool)
-    listed_only = tuple(name for name in parsed if not traits(parsed[name]).exact_ranks)
     evaluations: dict[str, Evaluation] = {}
     read: dict[str, Run] = {}
     notes = [*absent(dataset)]
@@ -205,21 +203,32 @@ def score(
         notes.append(Note("", "excluded", (), len(qrels.query_ids)))
     for name, source in tqdm(inputs.items(), "scoring", disable=None, leave=False, delay=DELAY):
         run, ranks = _read(source, dataset, parsed, precision)
-        if left_out:
-            scored = without_excluded(run, left_out)
-            if scored is not run:
-                rows = len(run) - len(scored)
-                notes.append(Note(name, "left out", (), len(qrels.query_ids), rows=rows))
-            run, ranks = scored, ranks if scored is run else None
+        scored = without_excluded(run, left_out) if left_out else run
+        if scored is not run:
+            rows = len(run) - len(scored)
+            notes.append(Note(name, "left out", (), len(qrels.query_ids), rows=rows))
+            run, ranks = scored, None
         read[name] = run
         evaluations[name] = evaluate(run, qrels, parsed, dataset.protocol.folds, ranks)
-        if not evaluations[name].judged_rows and ranks is None:
-            notes.extend(unjudged(name, run, qrels))
-        notes.extend(run_notes(name, run, dataset, whole, source))
-        notes.extend(missing(name, run, qrels, ranks, listed_only))
-        notes.extend(unranked(name, evaluations[name]))
+        notes.extend(_notes(name, source, run, ranks, evaluations[name], dataset))
     files = {name: fspath(source) for name, source in inputs.items() if is_path(source)}
     return Scores(dataset, parsed, evaluations, read, dataset.protocol.note, tuple(notes), files)
+
+
+def _notes(
+    name: str, source: Any, run: Run, ranks: Ranks | None, evaluation: Evaluation, dataset: Dataset
+) -> list[Note]:
+    """Returns the notes on a run that has been scored."""
+    measures, qrels = evaluation.measures, dataset.qrels
+    whole = tuple(name for name, measure in measures.items() if traits(measure).whole_pool)
+    listed_only = tuple(name for name in measures if not traits(measures[name]).exact_ranks)
+    notes: list[Note] = []
+    if not evaluation.judged_rows and ranks is None:
+        notes.extend(unjudged(name, run, qrels))
+    notes.extend(run_notes(name, run, dataset, whole, source))
+    notes.extend(missing(name, run, qrels, ranks, listed_only))
+    notes.extend(unranked(name, evaluation))
+    return notes
 
 
 def _parsed(measures: Measures) -> dict[str, ir_measures.Measure]:

@@ -12,7 +12,18 @@ from irtoolkit.apps.serve.models import SearchAnswer
 from irtoolkit.base.errors import InputError
 from irtoolkit.datasets.novels import Novel
 
-_PASSAGES = ("rank", "system", "score", "id", "book", "chapter", "sentence", "share", "text", "grade")  # fmt: skip
+_PASSAGES = (
+    "rank",
+    "system",
+    "score",
+    "id",
+    "book",
+    "chapter",
+    "sentence",
+    "share",
+    "text",
+    "grade",
+)
 _JUDGMENTS = ("query", "judgment", "book", "chapter", "sentence", "share", "text", "id", "time")
 # How formulas begin; those of East Asian spreadsheets may have wide signs.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import gc
-import logging
 import os
 import secrets
-import signal
 import socket
 import threading
 from collections.abc import Callable
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, nullcontext
+from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass
 from errno import EADDRNOTAVAIL
 from typing import Any
@@ -21,8 +19,8 @@ from irtoolkit.apps.web.guard import Access
 from irtoolkit.base.errors import InputError
 
 LOCAL = ("127.0.0.1", "localhost", "::1")
-# Seconds that answers under way may take once the server is to end, and after which it ends in any case.
-_GRACE, _LAST = 5, 20
+# Seconds after which a server that is to end ends in any case.
+_LAST = 20
 
 
 def bound(host: str, port: int) -> socket.socket:
@@ -117,53 +115,26 @@ def run(
         living: entered before the server answers, left when it has ended. The application's own is not
             used: uvicorn would log its errors, and leave the process.
     """
-    import uvicorn
-
-    config = uvicorn.Config(
-        # Its own configuration of logging would close the handlers of all others.
-        app,
-        log_config=None,
-        log_level=logging.WARNING,
-        access_log=False,
-        http=_patient(patience.head_seconds, patience.answer_seconds),
-        ws="none",
-        server_header=False,
-        date_header=False,
-        lifespan="off",
-        timeout_keep_alive=5,
-        timeout_graceful_shutdown=_GRACE,
-        limit_concurrency=patience.connections,
-        h11_max_incomplete_event_size=16 << 10,
-    )
-
-    class Server(uvicorn.Server):  # type: ignore[misc]
-        should_exit: bool
-        force_exit: bool
-
-        async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-            self.living = AsyncExitStack()
-            await self.living.enter_async_context(living())
-            await super().startup(sockets)
-            keep_for_good()
-            ready()
-
-        async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-            last.start()
-            ending()
-            await super().shutdown(sockets)
-            await self.living.aclose()
-
-        def handle_exit(self, sig: int, frame: Any) -> None:
-            # uvicorn's own ends the process by the signal once all is done; this one ends well.
-            if self.should_exit and sig == signal.SIGINT:
-                self.force_exit = True
-            self.should_exit = True
+    from irtoolkit.apps.web.uvicorn_server import Server, configuration
 
     # Threads that work on a request cannot be stopped, and Python waits for them.
     last = threading.Timer(_LAST, os._exit, (0,))
     last.daemon = True
+
+    def began() -> None:
+        keep_for_good()
+        ready()
+
+    def ends() -> None:
+        last.start()
+        ending()
+
+    config = configuration(
+        app, patience.head_seconds, patience.answer_seconds, patience.connections
+    )
+    server = Server(config, began, ends, living)
     try:
-        asyncio.run(Server(config).serve([place]))
+        asyncio.run(server.serve([place]))
     finally:
         last.cancel()
 
@@ -175,66 +146,3 @@ def keep_for_good() -> None:
     """
     gc.collect()
     gc.freeze()
-
-
-def _patient(head: float, answer: float) -> Any:
-    """Returns uvicorn's protocol, which closes connections with slow requests or slow readers.
-
-    It answers anything but HTTP with 400 at once.
-    """
-    from uvicorn.protocols.http import h11_impl
-
-    class Protocol(h11_impl.H11Protocol):  # type: ignore[misc]
-        _unread: asyncio.TimerHandle | None = None
-
-        def connection_made(self, transport: Any) -> None:
-            super().connection_made(transport)
-            # `pause_writing` is called for all that cannot be sent at once.
-            transport.set_write_buffer_limits(high=0)
-            self._waiting = self.loop.call_later(head, self._give_up)
-
-        def on_response_complete(self) -> None:
-            self._waiting.cancel()
-            self._waiting = self.loop.call_later(head, self._give_up)
-            super().on_response_complete()
-
-        def send_400_response(self, said: str) -> None:
-            """Answers anything but HTTP, unless another response has begun or is complete."""
-            cycle = self.cycle
-            if cycle is not None and not cycle.response_complete:
-                # The application would answer a connection that is closed.
-                cycle.disconnected = True
-                cycle.message_event.set()
-                if cycle.response_started:
-                    self.transport.close()
-                    return
-            elif self.conn.our_state is not h11_impl.h11.IDLE:
-                self.transport.close()
-                return
-            super().send_400_response(said)
-
-        def _give_up(self) -> None:
-            idle = self.cycle is None or self.cycle.response_complete
-            if idle and not self.transport.is_closing():
-                self.transport.close()
-
-        def pause_writing(self) -> None:
-            # Closing would wait until the rest is read.
-            self._unread = self.loop.call_later(answer, self.transport.abort)
-            super().pause_writing()
-
-        def resume_writing(self) -> None:
-            self._read()
-            super().resume_writing()
-
-        def connection_lost(self, error: Exception | None) -> None:
-            self._waiting.cancel()
-            self._read()
-            super().connection_lost(error)
-
-        def _read(self) -> None:
-            if self._unread is not None:
-                self._unread.cancel()
-                self._unread = None
-
-    return Protocol

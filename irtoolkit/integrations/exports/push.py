@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from irtoolkit.base.errors import InputError, needs_extra
@@ -63,13 +65,10 @@ def push(folder: StrPath, address: str, *, private: bool = False) -> str:
             "no exported dataset", file=folder, remedy="irtoolkit export DATASET hf FOLDER"
         )
     check_licence(str(front.get("license")), front[OWN]["dataset"])
-    try:
+    with _reaching_hub(address):
         from huggingface_hub import HfApi
-        from huggingface_hub.errors import HfHubHTTPError, OfflineModeIsEnabled
-    except ImportError as error:
-        raise needs_extra("huggingface_hub", "train") from error
-    api = HfApi()
-    try:
+
+        api = HfApi()
         api.create_repo(name, repo_type="dataset", private=private, exist_ok=True)
         present = set(api.list_repo_files(name, repo_type="dataset")) - _EMPTY
         if present:
@@ -83,6 +82,18 @@ def push(folder: StrPath, address: str, *, private: bool = False) -> str:
             folder_path=str(folder),
             commit_message=f"{front[OWN]['dataset']} by irtoolkit",
         )
+        return f"{api.endpoint}/datasets/{name}"
+
+
+@contextmanager
+def _reaching_hub(address: str) -> Iterator[None]:
+    """Raises errors of the hub as InputError."""
+    try:
+        from huggingface_hub.errors import HfHubHTTPError, OfflineModeIsEnabled
+    except ImportError as error:
+        raise needs_extra("huggingface_hub", "train") from error
+    try:
+        yield
     except HfHubHTTPError as error:
         reason = str(error).split("\n")[0]
         raise InputError(
@@ -91,4 +102,3 @@ def push(folder: StrPath, address: str, *, private: bool = False) -> str:
     except (OfflineModeIsEnabled, OSError) as error:
         remedy = "a push needs the network, and HF_HUB_OFFLINE unset"
         raise InputError(f"the hub is not reached for {address}", remedy=remedy) from error
-    return f"{api.endpoint}/datasets/{name}"
