@@ -36,7 +36,9 @@ LUCENE: list[tuple[str, list[str], list[str]]] = [
     ('THE’S', ['the’s'], []),
     ('U.S.A. e.g. i.e.', ['u.s.a', 'e.g', 'i.e'], ['u.s.a', 'e.g', 'i.']),
     ("can't won't I'm", ["can't", "won't", "i'm"], ["can't", "won't", "i'm"]),
+    ('3.14 1,000,000.5 1;2', ['3.14', '1,000,000.5', '1;2'], ['3.14', '1,000,000.5', '1;2']),
     ('10:30 a:b a:1 1:a', ['10', '30', 'a:b', 'a', '1', '1', 'a'], ['10', '30', 'a:b', '1', '1']),
+    ('a.b 1.a a.1', ['a.b', '1', 'a', 'a', '1'], ['a.b', '1', '1']),
     ('x-ray co-op--end', ['x', 'ray', 'co', 'op', 'end'], ['x', 'rai', 'co', 'op', 'end']),
     ('snake_case _a_ __ a__b _1', ['snake_case', '_a_', 'a__b', '_1'], ['snake_cas', '_a_', 'a__b', '_1']),
     ('naïve café résumé', ['naïve', 'café', 'résumé'], ['naïv', 'café', 'résumé']),
@@ -48,33 +50,31 @@ LUCENE: list[tuple[str, list[str], list[str]]] = [
     ("l'été", ["l'été"], ["l'été"]),
     ('ae\u0301b', ['ae\u0301b'], ['ae\u0301b']),
     ('a\u200db a\u200cb', ['a\u200db', 'a\u200cb'], ['a\u200db', 'a\u200cb']),
+    ('a\u200bb', ['a', 'b'], ['b']),
     ('a\u2060b', ['a\u2060b'], ['a\u2060b']),
     ('\ufeffa', ['a'], []),
     ('Привет, мир!', ['привет', 'мир'], ['привет', 'мир']),
     ('مرحبا', ['مرحبا'], ['مرحبا']),
     ('한국어 단어', ['한국어', '단어'], ['한국어', '단어']),
     ('ひらがな カタカナ', ['ひ', 'ら', 'が', 'な', 'カタカナ'], ['ひ', 'ら', 'が', 'な', 'カタカナ']),
+    ('3カ月 aカ ア1', ['3', 'カ', '月', 'a', 'カ', 'ア', '1'], ['3', 'カ', '月', 'カ', 'ア', '1']),
+    ('鲁迅 abc鲁迅def', ['鲁', '迅', 'abc', '鲁', '迅', 'def'], ['鲁', '迅', 'abc', '鲁', '迅', 'def']),
     ('𠀀𠀁', ['𠀀', '𠀁'], ['𠀀', '𠀁']),
     ('A\x00b', ['a', 'b'], ['b']),
     ('1st 2nd 3D', ['1st', '2nd', '3d'], ['1st', '2nd', '3d']),
     ('12:30pm', ['12', '30pm'], ['12', '30pm']),
     ('1.2.3.4', ['1.2.3.4'], ['1.2.3.4']),
     ('a,b', ['a', 'b'], ['b']),
-    ('a;b', ['a', 'b'], ['b']),
     ('a‧b', ['a‧b'], ['a‧b']),
+    ("3'4", ["3'4"], ["3'4"]),
     ('3’4', ['3’4'], ['3’4']),
-    ('relational conditional rational', ['relational', 'conditional', 'rational'], ['relat', 'condit', 'ration']),
     ('sky skies die dies dying', ['sky', 'skies', 'die', 'dies', 'dying'], ['sky', 'ski', 'die', 'di', 'dy']),
     ('as is of on', ['as', 'is', 'of', 'on'], []),
     ('by cry', ['by', 'cry'], ['cry']),
-    ('ponies caresses', ['ponies', 'caresses'], ['poni', 'caress']),
-    ('agreed feed plastered', ['agreed', 'feed', 'plastered'], ['agre', 'feed', 'plaster']),
     ('no not nor', ['no', 'not', 'nor'], ['nor']),
-    ('don’t', ['don’t'], ['don’t']),
     ('rock’n’roll’s', ['rock’n’roll’s'], ['rock’n’rol']),
     ('été’S', ['été’s'], ['été']),
     ('a—b', ['a', 'b'], ['b']),
-    ('$a_b$', ['a_b'], ['a_b']),
     ('A.', ['a'], []),
     ('..a..', ['a'], []),
     ("a.'b", ['a', 'b'], ['b']),
@@ -96,8 +96,6 @@ LUCENE: list[tuple[str, list[str], list[str]]] = [
     ('a．b', ['a．b'], ['a．b']),
     ('1，2', ['1，2'], ['1，2']),
     ('1⁄3', ['1⁄3'], ['1⁄3']),
-    ('1٬000', ['1٬000'], ['1٬000']),
-    ('ー', ['ー'], ['ー']),
     ('=\u0301', [], []),
     ('a\u034fb', ['a\u034fb'], ['a\u034fb']),
     ('𐐀x', ['𐐨x'], ['𐐨x']),
@@ -110,6 +108,10 @@ CJK: list[tuple[str, list[str]]] = [
     ('ﬁne ﬂ', ['ﬁne', 'ﬂ']),
     ('한국어 단어', ['한국', '국어', '단어']),
     ('ひらがな カタカナ', ['ひら', 'らが', 'がな', 'カタ', 'タカ', 'カナ']),
+    ('鲁迅 abc鲁迅def', ['鲁迅', 'abc', '鲁迅', 'def']),
+    ('漢字かな交じり', ['漢字', '字か', 'かな', 'な交', '交じ', 'じり']),
+    ('アイ・ウ', ['アイ', 'ウ']),
+    ('惛々之', ['惛', '々', '之']),
     ('𠀀𠀁', ['𠀀𠀁']),
     ('a𝒳b', ['a𝒳b']),
     ('ｶﾀｶﾅ', ['カタ', 'タカ', 'カナ']),
@@ -267,8 +269,6 @@ def test_the_tables_are_lucenes() -> None:
     for text, tokens in SCRIPTS:
         assert lucenes("standard", text) == tokens
     assert lucenes("cjk", "가나다abc") == ["가나다abc"]
-    assert lucenes("cjk", "惛々之") == ["惛", "々", "之"]
-    assert lucenes("standard", "3カ月 aカ ア1") == ["3", "カ", "月", "a", "カ", "ア", "1"]
 
 
 LATIN = st.text("abcIS19éß's’.,:;_-·\u00ad \n\t/&²鲁迅", max_size=24)
@@ -311,6 +311,10 @@ def test_every_character_is_split_as_lucene_does(form: str) -> None:
 
 
 # -- stop words -------------------------------------------------------------------------------
+
+
+def test_lucenes_stop_words() -> None:
+    assert stop_words("lucene") == CJK_STOP - {"s", "t", "www"} | {"an"}
 
 
 @with_java
