@@ -26,19 +26,15 @@ def _ordered(bits: Any, size: int) -> Any:
 @numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
 def _bits_of(value: float, block: Any, step: int) -> Any:
     """Returns the bits of a value as a block has them, rounded downwards; so many steps above it."""
-    single = np.empty(1, np.float32)
-    single[0] = value
     size = 8 * block.itemsize
-    ordered = _ordered(np.int64(single.view(np.int32)[0]), 32) >> (32 - size)
-    return _ordered(ordered + step, size)
+    ordered = _ordered(np.int64(np.float32(value).view(np.int32)), 32) >> (32 - size)
+    return block.dtype.type(_ordered(ordered + step, size))
 
 
 @numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
 def _value_of(bits: Any, block: Any) -> Any:
     """Returns the value of the bits of a product."""
-    single = np.empty(1, np.int32)
-    single[0] = np.int32(bits) << (32 - 8 * block.itemsize)
-    return np.float64(single.view(np.float32)[0])
+    return np.float64(np.int32(np.int32(bits) << (32 - 8 * block.itemsize)).view(np.float32))
 
 
 @numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
@@ -50,6 +46,19 @@ def _mark(part: Any, bound: Any, marks: Any) -> None:
     else:
         for column in range(len(part)):
             marks[column] = (part[column] >= 0) | (part[column] <= bound)
+
+
+@numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+def _between(part: Any, low: Any, high: Any, marks: Any) -> Any:
+    """Marks products that are not below one bound, and are below another; returns how many are not."""
+    _mark(part, low, marks)
+    if high >= 0:
+        for column in range(len(part)):
+            marks[column] &= part[column] < high
+    else:
+        for column in range(len(part)):
+            marks[column] &= (part[column] < 0) & (part[column] > high)
+    return _count(part, high)
 
 
 @numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
@@ -72,18 +81,36 @@ def _count(part: Any, bound: Any) -> Any:
 
 
 @numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
-def _marked(marks: Any, size: int, hits: Any) -> int:
-    """Notes where the first marks are 1; returns how many are.
+def _memory_for(size: int) -> Any:
+    """Returns memory for the marks of so many products, their words, and what is marked."""
+    words = (size + 7) // 8
+    return (
+        np.zeros(8 * words, np.uint8),
+        np.empty(words + 1, np.int64),
+        np.empty(size + 1, np.int64),
+    )
 
-    Most words of eight marks are 0. What is noted is overwritten if its mark is 0: a branch that is
-    guessed wrong costs more.
+
+@numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+def _marked(size: int, memory: Any) -> int:
+    """Notes where the first marks are 1; returns how many are. `memory` is that of `_memory_for`.
+
+    First the words of eight marks that are not all 0 are noted. What is noted is overwritten if it is 0:
+    a branch that is guessed wrong costs more.
     """
-    words, count = marks.view(np.uint64), 0
+    marks, filled_words, hits = memory
+    words, filled = marks.view(np.uint64), 0
+    for column in range(size, (size + 7) // 8 * 8):
+        marks[column] = 0
     for word in range((size + 7) // 8):
-        if words[word]:
-            for column in range(8 * word, min(size, 8 * word + 8)):
-                hits[count] = column
-                count += marks[column]
+        filled_words[filled] = word
+        filled += words[word] != 0
+    count = 0
+    for number in range(filled):
+        begin = 8 * filled_words[number]
+        for column in range(begin, begin + 8):
+            hits[count] = column
+            count += marks[column]
     return count
 
 
@@ -94,12 +121,10 @@ def _greatest_at(row: Any, k: int) -> Any:
     It is found bit by bit: to count what reaches a value takes less time than to move what does not.
     """
     size = 8 * row.itemsize
-    typed = np.empty(1, row.dtype)
     bound = np.int64(-(1 << (size - 1)))
     for shift in range(size - 1, -1, -1):
         higher = bound + (1 << shift)
-        typed[0] = _ordered(higher, size)
-        if _count(row, typed[0]) >= k:
+        if _count(row, row.dtype.type(_ordered(higher, size))) >= k:
             bound = higher
     return _value_of(_ordered(bound, size), row)
 
@@ -136,23 +161,24 @@ def sift(block: Any, first: int, live: Any, off: Any, candidates: Any, least: An
     """
     counts, room = candidates[3], candidates[0].shape[1]
     bounds = least[0]
-    marks, hits = np.zeros(_PART, np.uint8), np.empty(_PART + 1, np.int64)
-    typed = np.empty(1, block.dtype)
+    memory = _memory_for(_PART)
+    marks, _, hits = memory
     for row in range(len(block)):
         error = off[0][row], off[1][row]
-        bound = np.inf
+        bound, bits = np.inf, block[row, 0]
         for begin in range(0, block.shape[1], _PART):
             if counts[row] > room:
                 break
             if bounds[row] != bound:
                 bound = bounds[row]
-                typed[0] = _bits_of(needed(bound, error[0], error[1]), block, 0)
+                bits = _bits_of(needed(bound, error[0], error[1]), block, 0)
             part = block[row, begin : begin + _PART]
-            _mark(part, typed[0], marks)
+            _mark(part, bits, marks)
             for column in range(len(part) if len(live) else 0):
                 marks[column] &= live[begin + column]
-            count = _marked(marks, len(part), hits)
-            _keep(part, hits[:count], first + begin, error, row, candidates, least)
+            count = _marked(len(part), memory)
+            if count:
+                _keep(part, hits[:count], first + begin, error, row, candidates, least)
 
 
 @numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
@@ -161,9 +187,7 @@ def _keep(
 ) -> None:
     """Keeps some products of a query, and drops others where there is no room."""
     docs, lower, upper, counts = candidates
-    room, shift = docs.shape[1], 32 - 8 * part.itemsize
-    bits = np.empty(1, np.int32)
-    value = bits.view(np.float32)
+    room = docs.shape[1]
     count = counts[row]
     for hit in range(len(hits)):
         if count == room:
@@ -172,10 +196,10 @@ def _keep(
             count = counts[row]
             if count > room:
                 return
-        bits[0] = np.int32(part[hits[hit]]) << shift
-        error = off[0] + off[1] * abs(value[0])
+        value = _value_of(part[hits[hit]], part)
+        error = off[0] + off[1] * abs(value)
         docs[row, count] = first + hits[hit]
-        lower[row, count], upper[row, count] = value[0] - error, value[0] + error
+        lower[row, count], upper[row, count] = value - error, value + error
         count += 1
     counts[row] = count
 
@@ -276,22 +300,20 @@ def count_before(block: Any, first: int, off: Any, exact: Any, targets: Any) -> 
         bounds[0, number] = _bits_of(needed(score, base, share), block, 0)
         bounds[1, number] = _bits_of(high, block, 1)
     size = block.shape[1]
-    marks, above = np.zeros((size + 7) // 8 * 8, np.uint8), np.zeros(size, np.uint8)
-    near, similarities = np.empty(size + 1, np.int64), np.empty(size)
+    memory = _memory_for(size)
+    marks, _, near = memory
+    similarities = np.empty(size)
     counts = np.zeros((2, len(rows)), np.int64)
     for number in range(len(rows)):
         row, score, part = rows[number], scores[number], block[rows[number]]
-        more = _count(part, bounds[1, number])
-        _mark(part, bounds[0, number], marks)
-        _mark(part, bounds[1, number], above)
-        for index in range(size):
-            marks[index] -= above[index]
-        count = _marked(marks, size, near)
-        near[:count] += first
-        square, found = squares[row], near[:count]
-        greater, count = undecided(singles[row], square, docs, kind, found, score, similarities)
-        scores_of(doubles[row], square, docs, kind, near[:count], similarities)
-        tied = 0
+        more = _between(part, bounds[0, number], bounds[1, number], marks)
+        count = _marked(size, memory)
+        square, found, greater, tied = squares[row], near[:count], 0, 0
+        if count:
+            found += first
+            greater, count = undecided(singles[row], square, docs, kind, found, score, similarities)
+        if count:
+            scores_of(doubles[row], square, docs, kind, near[:count], similarities)
         for index in range(count):
             greater += similarities[index] > score
             tied += similarities[index] == score and order[near[index]] < places[number]

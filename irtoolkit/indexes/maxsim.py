@@ -49,10 +49,11 @@ class MaxSimQueries:
         bounds = list(shard.blocks(vectors * max(1, shard.vectors.shape[1])))
 
         def part(blocks: slice) -> None:
-            for first, last in bounds[blocks]:
-                begin, end = int(shard.starts[first]), int(shard.starts[last])
-                block = proposals.transposed(factors, begin, end)
-                self._fill_block(shard, (first, last), block, scores)
+            with proposals.multiplying():
+                for first, last in bounds[blocks]:
+                    begin, end = int(shard.starts[first]), int(shard.starts[last])
+                    block = proposals.transposed(factors, begin, end)
+                    self._fill_block(shard, (first, last), block, scores)
 
         with one_thread_each("blas"):
             by_rows(part, shard.vectors, len(bounds))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from contextlib import AbstractContextManager, nullcontext
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -92,15 +93,32 @@ class Proposals:
         least, most = _DOCS
         step = max(least, min(most, _CELLS // len(factors.vectors)))
         room = _memory(factors.vectors, step)
-        for first in range(docs.start, docs.stop, step):
-            others = self._others(first, min(docs.stop, first + step))
-            yield ProductBlock(first, _bits(factors.vectors, others, room), factors.off)
+        with self.multiplying():
+            for first in range(docs.start, docs.stop, step):
+                others = self._others(first, min(docs.stop, first + step))
+                yield ProductBlock(first, _bits(factors.vectors, others, room), factors.off)
 
     def transposed(self, factors: Factors, first: int, last: int) -> ProductBlock:
-        """Returns the (b, r) products of some vectors with all of the queries."""
+        """Returns the (b, r) products of some vectors with all of the queries.
+
+        To be called within `multiplying`.
+        """
         others = self._others(first, last)
         room = _memory(others, len(factors.vectors))
         return ProductBlock(first, _bits(others, factors.vectors, room), factors.off)
+
+    def multiplying(self) -> AbstractContextManager[object]:
+        """Returns a context in which the calling thread multiplies vectors in bf16 alone.
+
+        Threads of OpenMP would wait for more work in a loop, and keep others from theirs. To set their
+        number takes as long as many products.
+        """
+        if not self.is_half:
+            return nullcontext()
+        import torch
+
+        torch.get_num_threads()  # a thread that has not called it yet forgets its limit
+        return one_thread_each("openmp")
 
     def guess(self, factors: Factors, depth: int) -> Floats:
         """Returns (q,) scores that somewhat more than `depth` documents should reach."""
@@ -112,7 +130,8 @@ class Proposals:
         rank = min(len(sample), int(expected + _MARGIN * expected**0.5) + 2)
 
         def part(rows: slice) -> None:
-            products = _bits(vectors[rows], sample, _memory(vectors[rows], len(sample)))
+            with self.multiplying():
+                products = _bits(vectors[rows], sample, _memory(vectors[rows], len(sample)))
             greatest_values(products, rank, guesses[rows])
 
         by_rows(part, self._shard.vectors, len(guesses), slices=1)
@@ -192,16 +211,13 @@ def _memory(rows: Any, others: int) -> Any:
 
 
 def _bits(rows: Any, others: Any, memory: Any) -> Any:
-    """Returns the products of rows and others as whole numbers; in bf16, of one thread."""
+    """Returns the products of rows and others as whole numbers."""
     out = memory[: len(rows) * len(others)].reshape(len(rows), len(others))
     if isinstance(rows, np.ndarray):
         return np.matmul(rows, others.T, out=out).view(np.int32)
     import torch
 
-    torch.get_num_threads()  # a thread that has not called it yet forgets its limit
-    # Threads of OpenMP would wait for more work in a loop, and keep others from theirs.
-    with one_thread_each("openmp"):
-        return torch.mm(rows, others.T, out=out).view(torch.int16).numpy()
+    return torch.mm(rows, others.T, out=out).view(torch.int16).numpy()
 
 
 def _scales(lengths: Floats) -> Singles:
