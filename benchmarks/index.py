@@ -5,9 +5,10 @@
     python benchmarks/index.py --systems irtoolkit bm25s --threads 1
 
 Measured are the seconds, processor time and memory to build, bytes on disk, time to open, the first
-result of a new process from its start on, and queries a second. Each measurement runs in a process of
-its own that sees `--threads` cores; queries are searched once before they are timed, and the median
-of the repeats counts. Memory is the greatest that a process had, mapped files included. Texts and
+result of a new process from its start on, and queries a second: of queries that are searched together,
+a fourth as many new ones, each set of which is searched once, and single calls. Each measurement runs
+in a process of its own that sees `--threads` cores; other than new queries are searched once before
+they are timed, and the median of the repeats counts. Memory is the greatest that a process had, mapped files included. Texts and
 queries are drawn as `index_texts.py` says; what systems do otherwise than irtoolkit is in
 `index_systems.py`, and in the notes below the table. "agree" is the share of the ten best passages
 that are also among irtoolkit's.
@@ -33,17 +34,22 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from index_measure import AGREE, FIRST, files, limit_threads
-from index_report import OURS, SHORT, Row, compare, goals, tables
+from index_measure import AGREE, FIRST, NEW, SINGLE, TOGETHER, files, limit_threads
+from index_report import OURS, Row, compare, goals, tables
 from index_systems import SYSTEMS
+from index_texts import SHORT
 
 HERE = Path(__file__).parent
 # Corpus size to queries of 5 words; there are a fourth as many long ones.
 QUERIES = {10_000: 4_000, 100_000: 2_000, 1_000_000: 1_000, 10_000_000: 200}
 LONG = 150
-# Words of a query and depth, at all sizes, and those that older versions of BM25 here lost.
-CELLS = ((SHORT, 10), (SHORT, 1000), (LONG, 10), (LONG, 1000))
-MORE = {10_000: ((154, 1000),), 1_000_000: ((10, 1000),)}
+# Words of a query, depth and mode, at all sizes, and those that older versions of
+# BM25 here lost.
+CELLS = (
+    (SHORT, 10, TOGETHER), (SHORT, 10, NEW), (SHORT, 10, SINGLE), (SHORT, 1000, TOGETHER),
+    (SHORT, 1000, SINGLE), (LONG, 10, TOGETHER), (LONG, 1000, TOGETHER),
+)  # fmt: skip
+MORE = {10_000: ((154, 1000, TOGETHER),), 1_000_000: ((10, 1000, TOGETHER),)}
 DISTRIBUTIONS = {"lucene": "pyserini", "pisa": "pyterrier-pisa"}
 
 
@@ -116,8 +122,8 @@ def measure(name: str, size: int, where: tuple[Path, Path], args: Any) -> Row:
         kept = [path for path in files(folder) if path.name.startswith("texts")]
         row["of which texts MB"] = sum(path.stat().st_size for path in kept) / 1e6
     cells = [
-        (length, k, asked(size, length, args.queries))
-        for length, k in (*CELLS, *MORE.get(size, ()))
+        {"words": length, "k": k, "mode": mode, "queries": asked(size, length, args.queries, mode)}
+        for length, k, mode in (*CELLS, *MORE.get(size, ()))
         if k <= size
     ]
     found = measured("search", name, where, args, json.dumps(cells), args.repeats)
@@ -128,9 +134,10 @@ def measure(name: str, size: int, where: tuple[Path, Path], args: Any) -> Row:
     return row
 
 
-def asked(size: int, length: int, scale: float) -> int:
+def asked(size: int, length: int, scale: float, mode: str = TOGETHER) -> int:
+    """How many queries are searched."""
     count = QUERIES[max((known for known in QUERIES if known <= size), default=min(QUERIES))]
-    return max(AGREE, int(count * scale * (1 if length <= 10 else 0.25)))
+    return max(AGREE, int(count * scale * (1 if length <= 10 and mode == TOGETHER else 0.25)))
 
 
 # ---- the run -------------------------------------------------------------------------------------
@@ -166,7 +173,8 @@ def run(args: Any, home: Path) -> dict[str, Any]:
         texts = home / "texts"
         tell(f"{size:,} passages: writing texts ..." if timed else "warming up ...")
         most = asked(size, SHORT, args.queries)
-        child([HERE / "index_texts.py", texts, size, most])
+        new = args.repeats * asked(size, SHORT, args.queries, NEW)
+        child([HERE / "index_texts.py", texts, size, most, new])
         law = json.loads((texts / "texts.json").read_text())["words from"]
         for name in args.systems:
             if name in failed:

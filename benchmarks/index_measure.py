@@ -12,9 +12,12 @@ import os
 import statistics
 import sys
 import time
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import index_texts
 from index_systems import SYSTEMS, System
 
 # Spent on the repeats of one cell, at most.
@@ -22,6 +25,8 @@ SECONDS = 60.0
 # Queries that are searched before time is taken, and whose best passages are compared.
 AGREE = 20
 FIRST = "first result:"
+# How queries are searched: all in one call, that and none of them ever before, or one a call.
+TOGETHER, NEW, SINGLE = "together", "new", "single"
 
 
 def build(system: System, texts: Path, folder: Path) -> dict[str, Any]:
@@ -36,29 +41,48 @@ def files(folder: Path) -> list[Path]:
 
 
 def search(
-    system: System, texts: Path, folder: Path, cells: list[list[int]], repeats: int
+    system: System, texts: Path, folder: Path, cells: list[dict[str, Any]], repeats: int
 ) -> dict[str, Any]:
-    """Seconds to open, and queries a second in each cell: (words, k, queries)."""
+    """Seconds to open, and queries a second in each cell."""
     opened = []
     for _ in range(3):
         started = time.perf_counter()
         system.open(folder)
         opened.append(time.perf_counter() - started)
     found: dict[str, Any] = {"open ms": 1000 * statistics.median(opened), "cells": []}
-    for length, k, count in cells:
+    for cell in cells:
+        length, k, count = cell["words"], cell["k"], cell["queries"]
         queries = (texts / f"queries-{length}.txt").read_text().splitlines()[:count]
         best = system.search(queries[:AGREE], k)  # what is compiled or mapped, is so now
         tops = [system.top(best, number)[:10] for number in range(len(queries[:AGREE]))]
         took: list[float] = []
-        while len(took) < repeats and sum(took) < SECONDS:
+        for work in works(system, cell, queries, texts, repeats):
             started = time.perf_counter()
-            system.search(queries, k)
+            work()
             took.append(time.perf_counter() - started)
-        found["cells"].append(
-            {"words": length, "k": k, "queries": count, "repeats": len(took), "top": tops,
-             "queries/s": count / statistics.median(took)}
-        )  # fmt: skip
+            if sum(took) >= SECONDS:
+                break
+        figures = {"repeats": len(took), "queries/s": count / statistics.median(took)}
+        found["cells"].append({**cell, **figures, "top": tops})
     return found
+
+
+def works(
+    system: System, cell: dict[str, Any], queries: list[str], texts: Path, repeats: int
+) -> Iterator[Callable[[], object]]:
+    """What is timed in a cell, once for each repeat."""
+    k, count = cell["k"], cell["queries"]
+    if cell["mode"] == NEW:
+        lines = (texts / index_texts.NEW).read_text().splitlines()
+        for first in range(0, count * repeats, count):
+            yield partial(system.search, lines[first : first + count], k)
+    elif cell["mode"] == SINGLE:
+        system.search_one(queries[0], k)
+        for _ in range(repeats):
+            yield lambda: [system.search_one(query, k) for query in queries]
+    else:
+        for _ in range(repeats):
+            yield partial(system.search, queries, k)
 
 
 def first(system: System, folder: Path, query: str) -> None:

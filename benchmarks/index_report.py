@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+from index_measure import SINGLE, TOGETHER
 from index_systems import SYSTEMS
+from index_texts import SHORT
 
 from irtoolkit.base.tables import TableCell, TextTable
 
 OURS = "irtoolkit"
-# Words of a short query.
-SHORT = 5
+# How many times longer than together a query may take alone.
+ALONE = 3.0
 Row = dict[str, Any]
 
 
@@ -71,11 +73,19 @@ def goals(rows: list[Row]) -> list[tuple[str, str, bool]]:
             for cell in other["cells"] if other else ():
                 if name == "pisa" and cell["words"] > SHORT:
                     continue
-                what = (
-                    f"{size:,}: {cell['words']} words, k={cell['k']}: {least} times {name}'s speed"
-                )
+                what = f"{size:,}: {named(cell)}: {least} times {name}'s speed"
                 times(what, 1 / cell["ratio"], least)
+        together = {(c["words"], c["k"]): c for c in ours["cells"] if c["mode"] == TOGETHER}
+        for cell in ours["cells"]:
+            if cell["mode"] == SINGLE:
+                rate = together[cell["words"], cell["k"]]["queries/s"] / cell["queries/s"]
+                goal = f"{size:,}: {named(cell)}: {ALONE} times as long as together, at most"
+                say(goal, rate, "x", rate <= ALONE)
     return found
+
+
+def named(cell: Row) -> str:
+    return f"{cell['words']} words, k={cell['k']}, {cell['asked']}"
 
 
 def tables(rows: list[Row]) -> list[TextTable]:
@@ -85,11 +95,11 @@ def tables(rows: list[Row]) -> list[TextTable]:
         [f"{row['passages']:,}", row["system"], *(row[name] for name in names)] for row in rows
     ]
     speed: list[list[TableCell]] = [
-        [f"{row['passages']:,}", cell["words"], cell["k"], row["system"], cell["queries/s"],
+        [f"{row['passages']:,}", cell["words"], cell["k"], cell["mode"], row["system"], cell["queries/s"],
          cell.get("ratio"), cell.get("agree")]
         for row in rows for cell in row["cells"]
     ]  # fmt: skip
-    speed.sort(key=lambda line: (int(str(line[0]).replace(",", "")), line[1], line[2]))
+    speed.sort(key=lambda line: (int(str(line[0]).replace(",", "")), line[1], line[2], line[3]))
     notes = [f"{name}: {system.differs}" for name, system in SYSTEMS.items() if system.differs]
     reached: list[list[TableCell]] = [
         [goal, figure, "goal met" if met else "missed"] for goal, figure, met in goals(rows)
@@ -97,7 +107,7 @@ def tables(rows: list[Row]) -> list[TextTable]:
     return [
         TextTable(["passages", "system", *names], figures, "indexes", notes=notes, places=2),
         TextTable(
-            ["passages", "words", "k", "system", "queries/s", "ratio", "agree"], speed,
+            ["passages", "words", "k", "queries", "system", "queries/s", "ratio", "agree"], speed,
             "queries a second, and as a multiple of irtoolkit's", places=2,
         ),
         TextTable(["goal", "figure", ""], reached, "goals"),

@@ -7,6 +7,7 @@ with BM25 at k1 1.2 and b 0.75, the only ones that tantivy has.
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -50,6 +51,10 @@ class System:
     def search(self, queries: list[str], k: int) -> Any:
         """The best passages of each query, with their ids."""
         raise NotImplementedError
+
+    def search_one(self, query: str, k: int) -> Any:
+        """The best passages of one query, with their ids."""
+        return self.search([query], k)
 
     def top(self, found: Any, number: int) -> list[str]:
         """The ids for one query of what `search` has returned."""
@@ -109,6 +114,9 @@ class Irtoolkit(System):
     def search(self, queries: list[str], k: int) -> Any:
         return self._index.search_many(queries, k)
 
+    def search_one(self, query: str, k: int) -> Any:
+        return self._index.search(query, k)
+
     def top(self, found: Any, number: int) -> list[str]:
         rows = slice(found.offsets[number], found.offsets[number + 1])
         return [str(found.doc_ids[doc]) for doc in found.docs[rows]]
@@ -149,7 +157,7 @@ class BM25S(System):
     def search(self, queries: list[str], k: int) -> Any:
         return self._model.retrieve(
             self._split(queries, return_ids=False), corpus=self._ids, k=k,
-            n_threads=self.threads, show_progress=False,
+            n_threads=min(self.threads, len(queries)), show_progress=False,
         )  # fmt: skip
 
     def top(self, found: Any, number: int) -> list[str]:
@@ -191,6 +199,9 @@ class Lucene(System):
             asked.add(query)
             names.add(str(number))
         return self._searcher.batch_search(asked, names, k, self.threads)
+
+    def search_one(self, query: str, k: int) -> Any:
+        return self._searcher.search(query, k)
 
     def top(self, found: Any, number: int) -> list[str]:
         return [hit.docid for hit in found.get(str(number))]
@@ -246,6 +257,7 @@ class Tantivy(System):
         from irtoolkit.base.analysis import stop_words
 
         self._package, self._stop = tantivy, sorted(stop_words("lucene"))
+        self._stopped = {*self._stop}
 
     def _analyzed(self, index: Any) -> Any:
         make, remove = self._package.TextAnalyzerBuilder, self._package.Filter
@@ -274,25 +286,23 @@ class Tantivy(System):
         self._searcher = self._index.searcher()
 
     def search(self, queries: list[str], k: int) -> Any:
-        from collections import Counter
         from concurrent.futures import ThreadPoolExecutor
 
-        query_class, should = self._package.Query, self._package.Occur.Should
-        schema, stopped = self._index.schema, {*self._stop}
-
-        def one(query: str) -> Any:
-            # The package's own parser counts a repeated word once.
-            terms = [
-                (should, query_class.boost_query(
-                    query_class.term_query(schema, "contents", word, "freq"), count
-                ))
-                for word, count in Counter(query.split()).items() if word not in stopped
-            ]  # fmt: skip
-            hits = self._searcher.search(query_class.boolean_query(terms), k, count=False).hits
-            return self._searcher.fast_field_values("id", [place for _, place in hits])
-
         with ThreadPoolExecutor(self.threads) as pool:
-            return list(pool.map(one, queries))
+            return list(pool.map(self.search_one, queries, [k] * len(queries)))
+
+    def search_one(self, query: str, k: int) -> Any:
+        query_class, should = self._package.Query, self._package.Occur.Should
+        schema = self._index.schema
+        # The package's own parser counts a repeated word once.
+        terms = [
+            (should, query_class.boost_query(
+                query_class.term_query(schema, "contents", word, "freq"), count
+            ))
+            for word, count in Counter(query.split()).items() if word not in self._stopped
+        ]  # fmt: skip
+        hits = self._searcher.search(query_class.boolean_query(terms), k, count=False).hits
+        return self._searcher.fast_field_values("id", [place for _, place in hits])
 
     def top(self, found: Any, number: int) -> list[str]:
         return [str(name) for name in found[number]]

@@ -1,10 +1,11 @@
 """The passages and queries of `index.py`, drawn word by word and written to files.
 
-    python benchmarks/index_texts.py FOLDER PASSAGES QUERIES
+    python benchmarks/index_texts.py FOLDER PASSAGES QUERIES NEW
 
 Words are drawn from the plain-text books under $IRTOOLKIT_DATA as often as they occur there, else
 from the Zipf-Mandelbrot vocabulary of `bm25.py`. A passage has 20 to 70 words, 45 on average. Queries
-are drawn from the same words but for Lucene's English stop words, which no system searches for.
+are drawn from the same words but for Lucene's English stop words, which no system searches for; new
+ones are short, and searched once each.
 Passages are written in blocks, so memory does not grow with their number.
 """
 
@@ -28,7 +29,9 @@ SHORTEST, LONGEST = 20, 70
 # Anserini gives each of its threads whole files.
 FILES = 16
 BLOCK = 10_000
-LENGTHS = (5, 10, 150, 154)
+SHORT = 5
+LENGTHS = (SHORT, 10, 150, 154)
+NEW = "queries-new.txt"
 _BOOKS = (("books", "*.txt"), ("raw/novels", "*.md"), ("raw/criticism", "*.txt"))
 # Every tokenizer takes these for words, and none for two.
 _WORD = re.compile("[a-z]{2,}")
@@ -84,9 +87,9 @@ def passages(law: Law, count: int) -> Iterator[str]:
             yield " ".join(flat[first:end])
 
 
-def queries(law: Law, count: int, length: int) -> list[str]:
+def queries(law: Law, count: int, length: int, seed: int) -> list[str]:
     """Queries of some length, without stop words."""
-    generator, stopped = np.random.default_rng(length), stop_words("lucene")
+    generator, stopped = np.random.default_rng(seed), stop_words("lucene")
     found: list[str] = []
     while len(found) < count * length:
         drawn = [law.names[number] for number in law.draw(generator, count * length).tolist()]
@@ -94,7 +97,7 @@ def queries(law: Law, count: int, length: int) -> list[str]:
     return [" ".join(found[i * length : (i + 1) * length]) for i in range(count)]
 
 
-def write(folder: Path, size: int, asked: int) -> None:
+def write(folder: Path, size: int, asked: int, new: int) -> None:
     """Writes the passages as JSON lines, queries one a line, and what is known of them."""
     law = Law()
     place = folder / "passages"
@@ -107,13 +110,14 @@ def write(folder: Path, size: int, asked: int) -> None:
                 # As json.dumps writes it: the words are plain letters.
                 out.write(f'{{"id": "{number}", "contents": "{next(made)}"}}\n')
                 number += 1
-    for length in LENGTHS:
-        lines = queries(law, asked, length)
-        (folder / f"queries-{length}.txt").write_text("\n".join(lines) + "\n")
+    sets = {f"queries-{length}.txt": (asked, length, length) for length in LENGTHS}
+    sets[NEW] = (new, SHORT, 1 + max(LENGTHS))
+    for name, (count, length, seed) in sets.items():
+        (folder / name).write_text("\n".join(queries(law, count, length, seed)) + "\n")
     text = sum(path.stat().st_size for path in place.iterdir())
     known = {"words from": law.source, "words": len(law.names), "bytes": text}
     (folder / "texts.json").write_text(json.dumps(known))
 
 
 if __name__ == "__main__":
-    write(Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]))
+    write(Path(sys.argv[1]), *map(int, sys.argv[2:5]))

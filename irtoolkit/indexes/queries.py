@@ -12,8 +12,10 @@ import numpy as np
 
 from irtoolkit.base.analysis import Analyzer, Tokenizer
 from irtoolkit.base.compiled import is_worth_loading
+from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import Floats, Ints, distinct_numbers
 from irtoolkit.indexes.strings import Strings, starts_of
+from irtoolkit.indexes.tokens import Terms, counted_by_python, split_steps, table_of
 
 # The terms of a query, each with how often it occurs there, or its weight.
 QueryTerms = Mapping[str, float]
@@ -32,12 +34,15 @@ class CountedQueries(NamedTuple):
         starts: (q+1,) where the terms of each query begin.
         numbers: (n,) the terms of all queries end to end, as places in `terms`.
         counts: (n,) how often each occurs in its query, or its weight.
+        numbering: what has numbered the terms; None for a numbering of these queries alone. Of queries
+            with the same, the column of terms of one begins with that of the other.
     """
 
     terms: Strings
     starts: Ints
     numbers: Ints
     counts: Floats
+    numbering: object = None
 
     @property
     def size(self) -> int:
@@ -72,7 +77,14 @@ class CountedQueries(NamedTuple):
             return self
         starts = self.starts[first : last + 1]
         rows = slice(int(starts[0]), int(starts[-1]))
-        return CountedQueries(self.terms, starts - starts[0], self.numbers[rows], self.counts[rows])
+        return self._replace(
+            starts=starts - starts[0], numbers=self.numbers[rows], counts=self.counts[rows]
+        )
+
+    def with_own_terms(self) -> CountedQueries:
+        """The same with a column of the terms of these queries alone."""
+        used, numbers = distinct_numbers(self.numbers)
+        return CountedQueries(self.terms.taken(used), self.starts, numbers, self.counts)
 
     def chosen(self, queries: Ints) -> CountedQueries:
         """Some queries, in the order of their numbers."""
@@ -83,7 +95,7 @@ class CountedQueries(NamedTuple):
 
 
 class QueryCounter:
-    """Counts the terms of queries; tokens that it has met are not analysed again.
+    """Counts the terms of queries; terms and tokens that it has met are remembered.
 
     Args:
         tokenizer, analyze: how texts become terms.
@@ -92,48 +104,52 @@ class QueryCounter:
     def __init__(self, tokenizer: Tokenizer, analyze: Analyzer) -> None:
         self._tokenizer, self._analyze = tokenizer, analyze
         self._lock = Lock()
+        self._forget()
+
+    def _forget(self) -> None:
+        self._terms, self._column = Terms(self._analyze), Strings.of([])
         self._table: Any = None
-        self._terms: Any = ()
 
     def count(self, queries: Sequence[Sequence[str]]) -> CountedQueries:
-        """Returns the terms of queries, each given as segments across which no term reaches."""
-        if len(queries) < MANY:
-            analyze = self._analyze
-            return CountedQueries.of(
-                [Counter(chain.from_iterable(map(analyze, segments))) for segments in queries]
-            )
-        from irtoolkit.indexes.tokens import Terms, counted_by_python, split_steps
+        """Returns the terms of queries, each given as segments across which no term reaches.
 
+        Raises:
+            InputError: half a surrogate pair.
+        """
+        with self._lock:
+            if len(self._terms) > _REMEMBERED:
+                self._forget()
+            count_terms = self._count_each if len(queries) < MANY else self._count_together
+            starts, numbers, counts = count_terms(queries)
+            if len(self._column) < len(self._terms):
+                self._extend_column()
+            return CountedQueries(self._column, starts, numbers, counts, self._terms)
+
+    def _count_each(self, queries: Sequence[Sequence[str]]) -> tuple[Ints, Ints, Floats]:
+        """Returns starts, numbers and counts of a few queries; see `CountedQueries`."""
+        analyze = self._analyze
+        rows = [Counter(chain.from_iterable(map(analyze, segments))) for segments in queries]
+        numbers = self._terms.numbers_of(chain.from_iterable(rows))
+        counts = list(chain.from_iterable(row.values() for row in rows))
+        return starts_of(rows), np.array(numbers, np.int64), np.array(counts, np.float64)
+
+    def _count_together(self, queries: Sequence[Sequence[str]]) -> tuple[Ints, Ints, Floats]:
+        """Returns the same of many queries."""
         texts = ["\n".join(query) for query in queries]
         if not is_worth_loading(split_steps(texts)):
-            terms = Terms(self._analyze)
-            counts = counted_by_python(texts, self._analyze, terms)
-            names = Strings.of(terms.by_number())
+            counted = counted_by_python(texts, self._analyze, self._terms)
         else:
-            with self._lock:
-                counts = self._known().count(texts)
-                names = self._known_names()
-        used, numbers = distinct_numbers(counts.terms.astype(np.int64))
-        return CountedQueries(
-            names.taken(used),
-            np.concatenate([np.zeros(1, np.int64), counts.ends]),
-            numbers,
-            counts.counts.astype(np.float64),
-        )
+            if self._table is None:
+                self._table = table_of(self._tokenizer, self._analyze, self._terms, _SLOTS)
+            counted = self._table.count(texts)
+        starts = np.concatenate([np.zeros(1, np.int64), counted.ends])
+        return starts, counted.terms.astype(np.int64), counted.counts.astype(np.float64)
 
-    def _known(self) -> Any:
-        """Returns the table of tokens, a new one if there are very many."""
-        from irtoolkit.indexes.tokens import Terms, table_of
-
-        if self._table is None or len(self._terms) > _REMEMBERED:
-            self._terms, self._names = Terms(self._analyze), Strings.of([])
-            self._table = table_of(self._tokenizer, self._analyze, self._terms, _SLOTS)
-        return self._table
-
-    def _known_names(self) -> Strings:
-        """Returns the terms by number."""
-        count = len(self._names)
-        if count < len(self._terms):
-            names = self._terms.by_number()[count:]
-            self._names = Strings.joined([self._names, Strings.of(names)])
-        return self._names
+    def _extend_column(self) -> None:
+        """Adds new terms to the column."""
+        try:
+            fresh = Strings.of(self._terms.since(len(self._column)))
+        except InputError:
+            self._forget()
+            raise
+        self._column = Strings.joined([self._column, fresh])

@@ -17,7 +17,7 @@ from irtoolkit.indexes.formula import Weighting
 from irtoolkit.indexes.postings import PostingsShard
 from irtoolkit.indexes.queries import CountedQueries
 from irtoolkit.indexes.sharded import Targets, least_keys
-from irtoolkit.indexes.weighted import QueryBatch, WeightedQueries
+from irtoolkit.indexes.weighted import QueryBatch, WeighedTerms, WeightedQueries
 from irtoolkit.runs.order import TopDocuments, greatest, merge
 
 # Queries searched at once: their results are held in several forms.
@@ -222,17 +222,20 @@ def _filled(out: tuple[Ints, Ints, Ints], first: int) -> TopDocuments:
     return TopDocuments(offsets, matched + first, values)
 
 
-def weighed(shards: Any, queries: CountedQueries, weighting: Weighting) -> list[WeightedQueries]:
+def weighed(
+    shards: Any, queries: CountedQueries, weighting: Weighting | WeighedTerms
+) -> list[WeightedQueries]:
     """Returns queries under a formula, in sets that are searched at once.
 
     Args:
         shards: what counts terms; see `counting.Counting`.
         queries: the terms of each query.
-        weighting: the formula.
+        weighting: the formula, or what is known of terms under it, which learns those of the queries.
     """
-    statistics = shards.statistics(queries.terms)
+    terms = WeighedTerms(weighting) if isinstance(weighting, Weighting) else weighting
+    terms.add(shards, queries.terms)
     return [
-        WeightedQueries(shards, queries.part(first, first + _QUERIES), weighting, statistics)
+        WeightedQueries(terms, queries.part(first, first + _QUERIES))
         for first in range(0, queries.size, _QUERIES)
     ]
 

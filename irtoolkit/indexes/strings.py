@@ -85,6 +85,10 @@ class Strings(Sequence[str]):
         """The UTF-8 of one text."""
         return self.data[int(self.starts[position]) : int(self.starts[position + 1])].tobytes()
 
+    def since(self, position: int) -> Strings:
+        """Returns a column of the texts from a position on; their bytes are not copied."""
+        return Strings(self.data, self.starts[position:], self.file) if position else self
+
     def chosen(self, places: Ints) -> list[str]:
         """Some texts, in the order of their places."""
         begins, ends = self.starts[places], self.starts[places + 1]

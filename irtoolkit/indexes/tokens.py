@@ -5,6 +5,7 @@ from __future__ import annotations
 import collections
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future
+from itertools import islice
 from queue import Empty, SimpleQueue
 from threading import Lock
 from typing import Any, NamedTuple
@@ -57,9 +58,16 @@ class Terms:
         """The terms, in the order of their numbers."""
         return list(self._numbers)
 
+    def since(self, count: int) -> list[str]:
+        """Returns the terms from a number on, in the order of their numbers."""
+        return list(islice(reversed(self._numbers), len(self._numbers) - count))[::-1]
+
     def numbers(self, tokens: Iterable[str]) -> list[int]:
         """The term of each token; -1 for one that is stopped."""
-        terms = [self._analyze.term(token) for token in tokens]
+        return self.numbers_of([self._analyze.term(token) for token in tokens])
+
+    def numbers_of(self, terms: Iterable[str | None]) -> list[int]:
+        """The number of each term; -1 for None."""
         with self._lock:
             return [
                 -1 if term is None else self._numbers.setdefault(term, len(self._numbers))

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,9 +15,100 @@ from irtoolkit.indexes.counting import Counting, Statistics
 from irtoolkit.indexes.formula import Weighting, check_weights
 from irtoolkit.indexes.postings import PostingsShard
 from irtoolkit.indexes.queries import CountedQueries
+from irtoolkit.indexes.strings import Strings
 
 # Steps that it takes Python to weigh a term; see `is_worth_loading`.
 _WEIGHED = 100
+
+
+class ShardTerms(NamedTuple):
+    """Terms as a shard has them.
+
+    Attributes:
+        places: (t,) the number of each term in the shard, or -1.
+        most: (t,) the greatest weight of each in a document, without its idf.
+        table: the weight of each class of postings.
+    """
+
+    places: Ints
+    most: Floats
+    table: Floats
+
+
+class WeighedTerms:
+    """Terms under a formula, with the statistics of all shards; it can be pickled.
+
+    What is known of a term stays as it is: when more terms come, only these are looked up.
+
+    Attributes:
+        weighting: the formula.
+        numbering: of the terms; see `CountedQueries`.
+        idf: (t,) the weight of each term.
+        occurs: (t,) whether a document has it.
+        heaviest: the weight of the greatest count in the shortest document.
+    """
+
+    def __init__(self, weighting: Weighting, numbering: object = None) -> None:
+        self.weighting, self.numbering = weighting, numbering
+        self.idf: Floats = np.empty(0)
+        self.occurs: NDArray[np.bool_] = np.empty(0, np.bool_)
+        # Columns of terms end to end, in the order in which they came.
+        self._columns: list[Strings] = []
+        self._in_shards: dict[PostingsShard, tuple[int, ShardTerms]] = {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "numbering": None, "_in_shards": {}}
+
+    def add(self, shards: Counting, terms: Strings) -> None:
+        """Weighs the terms of a column that begins with those that are there.
+
+        Raises:
+            InputError: the formula gives a term a weight that is not finite.
+        """
+        count = len(self.idf)
+        if self._columns and len(terms) <= count:
+            return
+        column, weighting = terms.since(count), self.weighting
+        statistics = shards.statistics(column)
+        if not weighting.counts_empty:
+            statistics = replace(statistics, size=statistics.size - statistics.empty)
+        if not self._columns:
+            self._average = statistics.average
+            self.heaviest = _heaviest(weighting, statistics)
+        occurs = statistics.found > 0
+        idf = np.zeros(len(column))
+        if occurs.any():
+            frequencies = statistics.found[occurs]
+            idf[occurs] = weighting.idf(statistics.size, frequencies, shards.all_frequencies)
+            check_weights(weighting, idf)
+        self.occurs = np.concatenate([self.occurs, occurs])
+        self._columns.append(column)
+        self.idf = np.concatenate([self.idf, idf])
+
+    def of(self, part: PostingsShard) -> ShardTerms:
+        """Returns the terms as a shard has them."""
+        done, known = self._in_shards.get(part, (0, None))
+        columns = self._columns[done:]
+        if not columns and known is not None:
+            return known
+        places = np.concatenate([part.terms.places(column) for column in columns])
+        table, most = part.weights(places, self.weighting, self._average)
+        if known is not None:
+            places, most = (
+                np.concatenate([known.places, places]),
+                np.concatenate([known.most, most]),
+            )
+        terms = ShardTerms(places, most, table)
+        self._in_shards[part] = done + len(columns), terms
+        return terms
+
+
+def _heaviest(weighting: Weighting, statistics: Statistics) -> float:
+    """Returns the weight of the greatest count in the shortest document."""
+    count, length = np.array([statistics.count or 1]), np.array([statistics.length or 1])
+    weights = weighting.weights(count, length, statistics.average)
+    check_weights(weighting, weights, least=0.0)
+    return float(weights[0])
 
 
 @dataclass(frozen=True)
@@ -56,51 +146,35 @@ class WeightedQueries:
         everywhere: (q,) what a document without a term of a query scores.
     """
 
-    def __init__(
-        self,
-        shards: Counting,
-        queries: CountedQueries,
-        weighting: Weighting,
-        statistics: Statistics | None = None,
-    ) -> None:
-        """Weighs the terms of queries, by default with the statistics of the shards."""
-        counted = shards.statistics(queries.terms) if statistics is None else statistics
-        if not weighting.counts_empty:
-            counted = replace(counted, size=counted.size - counted.empty)
-        self._weighting, self._queries, self._average = weighting, queries, counted.average
-        frequencies = counted.found
-        occurs = frequencies > 0
-        idf = np.zeros(len(frequencies))
-        if occurs.any():
-            idf[occurs] = weighting.idf(counted.size, frequencies[occurs], shards.all_frequencies)
-            check_weights(weighting, idf)
-        # The weight of the greatest count in the shortest document.
-        heaviest = _weight(weighting, counted.count or 1, counted.length or 1, counted.average)
+    def __init__(self, terms: WeighedTerms, queries: CountedQueries) -> None:
+        """Weighs the terms of queries, each of which `terms` has."""
+        self._terms, weighting = terms, terms.weighting
+        self._starts, self._numbers = queries.starts, queries.numbers
         self.unit: Floats = np.empty(queries.size)
         self.negative: NDArray[np.bool_] = np.empty(queries.size, np.bool_)
         totals, self._scales = np.empty(queries.size), np.empty(len(queries.numbers))
         out = self.unit, totals, self.negative, self._scales
         weights = weighting.query_weights(queries.counts)
-        _loops(queries).weigh(queries.starts, queries.numbers, weights, idf, heaviest, out)
+        loops = self._loops()
+        loops.weigh(self._starts, self._numbers, weights, terms.idf, terms.heaviest, out)
         self.everywhere: Floats = totals * weighting.absent
         # A term that weighs nothing makes a match, and adds nothing to a score.
         nothing = np.flatnonzero(self._scales == 0)
         self._weightless: Ints = (
-            nothing[occurs[queries.numbers[nothing]]] if len(nothing) else nothing
+            nothing[terms.occurs[self._numbers[nothing]]] if len(nothing) else nothing
         )
 
     def __len__(self) -> int:
-        return self._queries.size
+        return len(self.unit)
 
     def batch(self, part: PostingsShard) -> QueryBatch:
         """The queries with the term numbers of a shard, each in ascending order of bounds."""
-        queries, most_terms = self._queries, len(self._scales)
-        places = part.terms.places(queries.terms)
-        starts, terms = np.zeros(len(self) + 1, np.int64), np.empty(most_terms, np.int64)
-        scales, bounds = np.empty(most_terms), np.empty(most_terms, np.int64)
-        table, most = part.weights(places, self._weighting, self._average)
+        count = len(self._scales)
+        places, most, table = self._terms.of(part)
+        starts, terms = np.zeros(len(self) + 1, np.int64), np.empty(count, np.int64)
+        scales, bounds = np.empty(count), np.empty(count, np.int64)
         out = starts, terms, scales, bounds
-        _loops(queries).place(queries.starts, queries.numbers, self._scales, places, most, out)
+        self._loops().place(self._starts, self._numbers, self._scales, places, most, out)
         count = int(starts[-1])
         return QueryBatch(starts, terms[:count], scales[:count], bounds[:count], table)
 
@@ -112,26 +186,17 @@ class WeightedQueries:
     def weightless(self, part: PostingsShard) -> dict[int, Ints]:
         """Returns the numbers of the terms that weigh nothing in a shard, of each query that has any."""
         rows = self._weightless
-        queries = np.searchsorted(self._queries.starts, rows, side="right") - 1
-        places = part.terms.places(self._queries.terms)[self._queries.numbers[rows]]
+        queries = np.searchsorted(self._starts, rows, side="right") - 1
+        places = self._terms.of(part).places[self._numbers[rows]]
         return {
             query: places[(queries == query) & (places >= 0)]
             for query in np.unique(queries).tolist()
         }
 
+    def _loops(self) -> Any:
+        """The loops that weigh the terms of queries, compiled where that is worth while."""
+        if is_worth_loading(_WEIGHED * len(self._numbers)):
+            from irtoolkit.indexes import _compiled_search
 
-@lru_cache(maxsize=1 << 6)
-def _weight(weighting: Weighting, count: int, length: int, average: float) -> float:
-    """The weight of a term that occurs so often in a document of such a length."""
-    weights = weighting.weights(np.array([count]), np.array([length]), average)
-    check_weights(weighting, weights, least=0.0)
-    return float(weights[0])
-
-
-def _loops(queries: CountedQueries) -> Any:
-    """The loops that weigh the terms of queries, compiled where that is worth while."""
-    if is_worth_loading(_WEIGHED * len(queries.numbers)):
-        from irtoolkit.indexes import _compiled_search
-
-        return _compiled_search
-    return weighing
+            return _compiled_search
+        return weighing

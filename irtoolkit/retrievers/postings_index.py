@@ -7,6 +7,7 @@ from copy import copy
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
 import numpy as np
@@ -20,10 +21,10 @@ from irtoolkit.indexes.index_format import IndexFormat, OpenShard, Searcher
 from irtoolkit.indexes.postings import PostingsShard
 from irtoolkit.indexes.queries import CountedQueries, QueryCounter
 from irtoolkit.indexes.search import PostingsSearch, valued, weighed
-from irtoolkit.indexes.sharded import CountedShardSet
+from irtoolkit.indexes.sharded import CountedShardSet, Sharded
 from irtoolkit.indexes.strings import Strings
 from irtoolkit.indexes.tokens import BLOCK
-from irtoolkit.indexes.weighted import WeightedQueries
+from irtoolkit.indexes.weighted import WeighedTerms, WeightedQueries
 from irtoolkit.indexes.writer import MEMORY
 from irtoolkit.retrievers.base import Matches
 from irtoolkit.retrievers.bm25_forms import BM25Weighting
@@ -174,7 +175,7 @@ class PostingsSearcher(Searcher):
 
     def terms(self, queries: Sequence[Segments]) -> CountedQueries:
         """The terms of queries."""
-        return self._counter.count(queries)
+        return self._counter.count(queries).with_own_terms()
 
     def encoded(self, queries: Sequence[Segments]) -> Any:
         """Returns queries as the shards take them."""
@@ -227,12 +228,31 @@ class WeightedSearcher(PostingsSearcher):
     ) -> None:
         super().__init__(settings, shards, counting)
         self._weighting = weighting
+        self._known, self._lock = WeighedTerms(weighting), Lock()
 
     def reads_all_terms(self, apart: bool) -> bool:
         return apart and self._weighting.reads_all_terms
 
+    def within(self, documents: Ints, terms: Strings | None, *, apart: bool) -> Self:
+        searcher = super().within(documents, terms, apart=apart)
+        searcher._known = WeighedTerms(self._weighting)
+        return searcher
+
+    def search(
+        self, queries: Sequence[Segments], depth: int, *, fill: bool = False
+    ) -> TopDocuments:
+        # Workers are sent the terms of these queries alone.
+        is_here = isinstance(self.counting, Sharded)
+        terms = self._counter.count(queries) if is_here else self.terms(queries)
+        return self.found(terms, depth, fill=fill)
+
     def weighed(self, terms: CountedQueries) -> list[WeightedQueries]:
-        return weighed(self.counting, terms, self._weighting)
+        if terms.numbering is None:
+            return weighed(self.counting, terms, self._weighting)
+        with self._lock:
+            if self._known.numbering is not terms.numbering:
+                self._known = WeighedTerms(self._weighting, terms.numbering)
+            return weighed(self.counting, terms, self._known)
 
     def found(self, terms: CountedQueries, depth: int, *, fill: bool = False) -> TopDocuments:
         queries = self.weighed(terms)

@@ -27,7 +27,6 @@ from irtoolkit.indexes.search import PostingsSearch, valued, weighed
 from irtoolkit.indexes.shards import OpenShard
 from irtoolkit.indexes.strings import Strings
 from irtoolkit.indexes.tokens import Counted
-from irtoolkit.indexes.weighted import WeightedQueries
 from irtoolkit.retrievers.bm25_forms import BM25Weighting
 from irtoolkit.runs.order import TopDocuments
 from tests.conftest import ALL
@@ -40,7 +39,7 @@ Texts = list[list[int]]
 
 def sums(search: PostingsSearch, query: CountedQueries, weighting: BM25Weighting) -> Floats:
     """One query's score of every document, deleted ones too, by adding up all postings."""
-    weighted = WeightedQueries(search, query, weighting)
+    (weighted,) = weighed(search, query, weighting)
     rows = [few.added_up(part, weighted.batch(part), 0) for part in search.parts]
     scores: Floats = np.concatenate([np.empty(0, np.int64), *rows]) * weighted.unit[0]
     return scores + weighted.everywhere[0]
@@ -348,7 +347,7 @@ def test_a_process_with_many_queries_loads_compiled_code(
     monkeypatch.setattr(compiled.Work, "steps", 0)
     monkeypatch.setattr(compiled, "STEPS", 4_000_000)
     weighting = BM25Weighting("lucene", 0.9, 0.4, 0.5, 0.25)
-    asked = WeightedQueries(large.search, CountedQueries.of(large.queries[2:3]), weighting)
+    (asked,) = weighed(large.search, CountedQueries.of(large.queries[2:3]), weighting)
     searches = [(part.arrays, asked.batch(part).terms, 1) for part in large.search.parts]
     faster = [few.is_faster(searches) for _ in range(200)]
     assert faster[0]
