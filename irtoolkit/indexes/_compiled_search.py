@@ -17,7 +17,7 @@ import numba
 import numpy as np
 
 from irtoolkit.indexes import weighing
-from irtoolkit.runs._order_kernels import best_of, drop_last_ties, from_least
+from irtoolkit.runs._order_kernels import best_of, drop_last_ties, from_least, lower
 from irtoolkit.runs._sorting_kernels import put_in_order
 
 # Documents whose scores are added up at once; they stay in the processor's cache. Of queries with many
@@ -32,6 +32,8 @@ LINE = 32
 CROWDED = -1
 # Where a term has so many times more postings than there are classes, each class is weighed once.
 OFTEN = 4
+# Scores from here on are left to ways that tell what single precision does not hold.
+LARGE = np.float32(1e38)
 
 
 @numba.njit(nogil=True, cache=True, inline="always")  # type: ignore[untyped-decorator]
@@ -294,3 +296,56 @@ def search(
 
 weigh = numba.njit(nogil=True, cache=True)(weighing.weigh)
 place = numba.njit(nogil=True, cache=True)(weighing.place)
+
+
+@numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+def search_one(
+    shard: Any, keys: Any, terms: Any, numbers: Any, weights: Any, room: Any, out: Any
+) -> int:
+    """Weighs the terms of one query, finds its best documents in a shard, and lowers tied scores.
+
+    Args:
+        terms: (idf, occurs, places, most, table, heaviest, absent); see `weigh`, `place` and
+            `Weighting.absent`; (t,) whether a document has each term.
+        numbers, weights: (n,) the terms of the query, and their weights in it.
+        shard, keys, room: see `search`.
+        out: (documents, scores), to be filled; scores in single precision, each lower than the one
+            before.
+
+    Returns:
+        The number of documents; or CROWDED, also where a term weighs nothing or less, and for scores
+        that single precision does not hold.
+    """
+    idf, occurs, places, most, table, heaviest, absent = terms
+    docs, singles = out
+    size, depth = len(numbers), len(docs)
+    starts = np.zeros(2, np.int64)
+    starts[1] = size
+    unit, total, negative, scales = np.empty(1), np.empty(1), np.empty(1, np.bool_), np.empty(size)
+    weigh(starts, numbers, weights, idf, heaviest, (unit, total, negative, scales))
+    if negative[0]:
+        return CROWDED
+    for row in range(size):
+        if scales[row] == 0 and occurs[numbers[row]]:
+            return CROWDED
+    placed = (
+        np.zeros(2, np.int64),
+        np.empty(size, np.int64),
+        np.empty(size),
+        np.empty(size, np.int64),
+    )
+    place(starts, numbers, scales, places, most, placed)
+    only = np.zeros(1, np.int64)
+    counts, best_docs = np.zeros(1, np.int64), np.zeros((1, depth), np.int64)
+    scores = np.zeros((1, depth), np.int64)
+    search(shard, table, placed, only, keys, room, only, (counts, best_docs, scores))
+    count = counts[0]
+    for row in range(count):
+        score = np.float32(scores[0, row] * unit[0] + total[0] * absent)
+        if not abs(score) < LARGE:
+            return CROWDED
+        docs[row], singles[row] = best_docs[0, row], score
+    if count > 1:
+        every = np.ones(count - 1, np.bool_)
+        lower(singles[:count], every, every)
+    return int(count)

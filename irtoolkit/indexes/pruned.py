@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 
 from irtoolkit.base.cores import cores
-from irtoolkit.base.ids import Ints
+from irtoolkit.base.ids import Ints, Singles
 from irtoolkit.base.rows import in_threads
 from irtoolkit.indexes.postings import PostingsShard
-from irtoolkit.indexes.weighted import QueryBatch
+from irtoolkit.indexes.queries import CountedQueries
+from irtoolkit.indexes.weighted import QueryBatch, WeighedTerms
 
 # Documents that may tie at the last place before a query is searched again with more room.
 _ROOM = 1 << 10
@@ -48,6 +49,49 @@ class _Memory(local):
 _memory = _Memory()
 
 
+def best_of_one(
+    part: PostingsShard, terms: WeighedTerms, query: CountedQueries, depth: int
+) -> tuple[Ints, Singles] | None:
+    """Finds the best documents of a shard for one query by one compiled call.
+
+    Args:
+        part: the shard, which is all of the index.
+        terms: has the terms of the query.
+        query: the query.
+        depth: number of documents, at most.
+
+    Returns:
+        The documents and their scores, each lower than the one before; or None for a query that only
+        `best` searches: of documents that tie in great number, or terms that weigh nothing or less.
+    """
+    from irtoolkit.indexes._compiled_search import CROWDED, search_one
+
+    places, most, table = terms.of(part)
+    weighting, numbers = terms.weighting, query.numbers
+    table = table[: len(part.class_counts)]
+    weights = (
+        terms.idf,
+        terms.occurs,
+        places,
+        most,
+        table,
+        terms.heaviest,
+        float(weighting.absent),
+    )
+    out = np.empty(depth, np.int64), np.empty(depth, np.float32)
+    memory = _memory.of(len(numbers), max(4 * depth, _ROOM))
+    count = search_one(
+        part.arrays,
+        part.keys,
+        weights,
+        numbers,
+        weighting.query_weights(query.counts),
+        memory,
+        out,
+    )
+    return None if count == CROWDED else (out[0][:count], out[1][:count])
+
+
 def best(
     part: PostingsShard,
     batch: QueryBatch,
@@ -77,7 +121,7 @@ def best(
 
     while len(remaining):
         # Queries side by side are often alike in length: dealt out in turn, parts take equally long.
-        parts = min(_PARTS * cores(), len(remaining))
+        parts = min(_PARTS * cores(), len(remaining)) if len(remaining) > 1 else 1
         in_threads(some, [remaining[first::parts] for first in range(parts)])
-        remaining = np.flatnonzero(counts == CROWDED)
+        remaining = (counts == CROWDED).nonzero()[0]
         room *= 8

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from itertools import chain, pairwise
+from itertools import accumulate, chain, pairwise
 from threading import Lock
 from typing import Any, NamedTuple
 
@@ -131,7 +131,8 @@ class QueryCounter:
         rows = [Counter(chain.from_iterable(map(analyze, segments))) for segments in queries]
         numbers = self._terms.numbers_of(chain.from_iterable(rows))
         counts = list(chain.from_iterable(row.values() for row in rows))
-        return starts_of(rows), np.array(numbers, np.int64), np.array(counts, np.float64)
+        starts = list(accumulate(map(len, rows), initial=0))
+        return np.array(starts, np.int64), np.array(numbers, np.int64), np.array(counts, np.float64)
 
     def _count_together(self, queries: Sequence[Sequence[str]]) -> tuple[Ints, Ints, Floats]:
         """Returns the same of many queries."""

@@ -13,7 +13,6 @@ from irtoolkit.base.ids import Floats, Ints
 from irtoolkit.base.rows import in_threads
 from irtoolkit.indexes import few, pruned
 from irtoolkit.indexes.counting import Postings
-from irtoolkit.indexes.formula import Weighting
 from irtoolkit.indexes.postings import PostingsShard
 from irtoolkit.indexes.queries import CountedQueries
 from irtoolkit.indexes.sharded import Targets, least_keys
@@ -51,15 +50,18 @@ class PostingsSearch(Postings):
         hits: list[TopDocuments] = []
         several = len(self.parts) > 1
         batches = [queries.batch(part) for part in self.parts]
-        by_numpy = self._by_numpy(batches)
-        is_added_up = queries.negative | by_numpy
-        added_up, rest = np.flatnonzero(is_added_up), np.flatnonzero(~is_added_up)
+        is_added_up = queries.negative | self._by_numpy(batches)
+        added_up, rest = is_added_up.nonzero()[0], (~is_added_up).nonzero()[0]
         for number, (part, batch) in enumerate(zip(self.parts, batches, strict=True)):
-            out = np.zeros(count, np.int64), *np.zeros((2, count, depth), np.int64)
-            few.best(part, batch, added_up, out)
+            counts, (documents, scores) = (
+                np.zeros(count, np.int64),
+                np.zeros((2, count, depth), np.int64),
+            )
+            out = counts, documents, scores
+            if len(added_up):
+                few.best(part, batch, added_up, out)
             if len(rest):
                 pruned.best(part, batch, rest, least, out)
-            scores = out[2]
             hits.append(_filled(out, int(self.bases[number])))
             if several:
                 best = greatest(np.concatenate([best, scores], axis=1), depth)
@@ -77,8 +79,7 @@ class PostingsSearch(Postings):
         self, queries: WeightedQueries, hits: TopDocuments, depth: int, fill: bool
     ) -> TopDocuments:
         """Adds documents that score 0: they share only terms that weigh nothing or, to `fill`, none."""
-        is_full = (np.diff(hits.offsets) >= depth).all() and hits.scores.min(initial=0) >= 0
-        if not queries.has_weightless and (is_full or not fill):
+        if not queries.has_weightless and not (fill and _has_room(hits, depth)):
             return hits
         others: dict[int, list[Ints]] = {}
         for part, base in zip(self.parts, self.bases.tolist(), strict=False):
@@ -209,11 +210,17 @@ class _Query(NamedTuple):
     by_numpy: bool
 
 
+def _has_room(hits: TopDocuments, depth: int) -> bool:
+    """Returns whether documents that score 0 could be among the best of a query."""
+    is_full = (np.diff(hits.offsets) >= depth).all() and hits.scores.min(initial=0) >= 0
+    return not is_full
+
+
 def _filled(out: tuple[Ints, Ints, Ints], first: int) -> TopDocuments:
     """Returns the rows of a shard that were filled in; `first` is the number of its first document."""
     counts, documents, scores = out
     offsets = np.zeros(len(counts) + 1, np.int64)
-    np.cumsum(counts, out=offsets[1:])
+    counts.cumsum(out=offsets[1:])
     if offsets[-1] == documents.size:
         return TopDocuments(offsets, documents.ravel() + first, scores.ravel())
     ends = counts.tolist()
@@ -222,18 +229,13 @@ def _filled(out: tuple[Ints, Ints, Ints], first: int) -> TopDocuments:
     return TopDocuments(offsets, matched + first, values)
 
 
-def weighed(
-    shards: Any, queries: CountedQueries, weighting: Weighting | WeighedTerms
-) -> list[WeightedQueries]:
+def weighed(terms: WeighedTerms, queries: CountedQueries) -> list[WeightedQueries]:
     """Returns queries under a formula, in sets that are searched at once.
 
     Args:
-        shards: what counts terms; see `counting.Counting`.
+        terms: has the terms of the queries.
         queries: the terms of each query.
-        weighting: the formula, or what is known of terms under it, which learns those of the queries.
     """
-    terms = WeighedTerms(weighting) if isinstance(weighting, Weighting) else weighting
-    terms.add(shards, queries.terms)
     return [
         WeightedQueries(terms, queries.part(first, first + _QUERIES))
         for first in range(0, queries.size, _QUERIES)

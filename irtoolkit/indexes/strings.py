@@ -94,7 +94,8 @@ class Strings(Sequence[str]):
         begins, ends = self.starts[places], self.starts[places + 1]
         if len(places) < _FEW or (ends - begins).sum() > _SHORT * len(places):
             bounds = zip(begins.tolist(), ends.tolist(), strict=True)
-            return [self._decoded(self.data[first:last].tobytes()) for first, last in bounds]
+            data = memoryview(self.data)
+            return [self._decoded(data[first:last]) for first, last in bounds]
         # Short ones are taken out all at once, and cut.
         strings = self.taken(places)
         joined = strings.data.tobytes()
@@ -103,14 +104,14 @@ class Strings(Sequence[str]):
         text, bounds = joined.decode(), strings.starts.tolist()
         return [text[first:last] for first, last in pairwise(bounds)]
 
-    def _decoded(self, coded: bytes) -> str:
+    def _decoded(self, coded: bytes | memoryview) -> str:
         """Returns the text of some bytes.
 
         Raises:
             DamagedIndexError: they are no UTF-8.
         """
         try:
-            return coded.decode()
+            return str(coded, "utf-8")
         except UnicodeDecodeError:
             raise DamagedIndexError("damaged: it is not UTF-8", file=self.file or "") from None
 

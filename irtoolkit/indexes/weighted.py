@@ -59,15 +59,15 @@ class WeighedTerms:
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "numbering": None, "_in_shards": {}}
 
-    def add(self, shards: Counting, terms: Strings) -> None:
-        """Weighs the terms of a column that begins with those that are there.
+    def with_terms(self, shards: Counting, terms: Strings) -> WeighedTerms:
+        """Weighs the terms of a column that begins with those that are there; returns itself.
 
         Raises:
             InputError: the formula gives a term a weight that is not finite.
         """
         count = len(self.idf)
         if self._columns and len(terms) <= count:
-            return
+            return self
         column, weighting = terms.since(count), self.weighting
         statistics = shards.statistics(column)
         if not weighting.counts_empty:
@@ -84,6 +84,7 @@ class WeighedTerms:
         self.occurs = np.concatenate([self.occurs, occurs])
         self._columns.append(column)
         self.idf = np.concatenate([self.idf, idf])
+        return self
 
     def of(self, part: PostingsShard) -> ShardTerms:
         """Returns the terms as a shard has them."""
@@ -159,7 +160,7 @@ class WeightedQueries:
         loops.weigh(self._starts, self._numbers, weights, terms.idf, terms.heaviest, out)
         self.everywhere: Floats = totals * weighting.absent
         # A term that weighs nothing makes a match, and adds nothing to a score.
-        nothing = np.flatnonzero(self._scales == 0)
+        nothing = (self._scales == 0).nonzero()[0]
         self._weightless: Ints = (
             nothing[terms.occurs[self._numbers[nothing]]] if len(nothing) else nothing
         )

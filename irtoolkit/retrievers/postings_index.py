@@ -14,7 +14,9 @@ import numpy as np
 
 from irtoolkit.base import analysis
 from irtoolkit.base.analysis import Analysis
+from irtoolkit.base.compiled import is_worth_loading
 from irtoolkit.base.ids import Ints, Segments
+from irtoolkit.indexes import pruned
 from irtoolkit.indexes.bounds import DamagedIndexError
 from irtoolkit.indexes.formula import Weighting
 from irtoolkit.indexes.index_format import IndexFormat, OpenShard, Searcher
@@ -246,13 +248,27 @@ class WeightedSearcher(PostingsSearcher):
         terms = self._counter.count(queries) if is_here else self.terms(queries)
         return self.found(terms, depth, fill=fill)
 
+    def best(self, query: str, depth: int) -> tuple[list[str], list[float]]:
+        shards = self.shards
+        if isinstance(shards, PostingsSearch) and len(shards.parts) == 1 and is_worth_loading(0):
+            terms = self._counter.count([(query,)])
+            known, most = self._weighed_terms(terms), max(1, min(depth, shards.size))
+            hits = pruned.best_of_one(shards.parts[0], known, terms, most)
+            if hits is not None:
+                return shards.ids(hits[0]), hits[1].tolist()
+        return super().best(query, depth)
+
     def weighed(self, terms: CountedQueries) -> list[WeightedQueries]:
+        return weighed(self._weighed_terms(terms), terms)
+
+    def _weighed_terms(self, terms: CountedQueries) -> WeighedTerms:
+        """Returns what is known of terms, those of some queries too."""
         if terms.numbering is None:
-            return weighed(self.counting, terms, self._weighting)
+            return WeighedTerms(self._weighting).with_terms(self.counting, terms.terms)
         with self._lock:
             if self._known.numbering is not terms.numbering:
                 self._known = WeighedTerms(self._weighting, terms.numbering)
-            return weighed(self.counting, terms, self._known)
+            return self._known.with_terms(self.counting, terms.terms)
 
     def found(self, terms: CountedQueries, depth: int, *, fill: bool = False) -> TopDocuments:
         queries = self.weighed(terms)

@@ -27,8 +27,9 @@ from irtoolkit.indexes.search import PostingsSearch, valued, weighed
 from irtoolkit.indexes.shards import OpenShard
 from irtoolkit.indexes.strings import Strings
 from irtoolkit.indexes.tokens import Counted
+from irtoolkit.indexes.weighted import WeighedTerms, WeightedQueries
 from irtoolkit.retrievers.bm25_forms import BM25Weighting
-from irtoolkit.runs.order import TopDocuments
+from irtoolkit.runs.order import TopDocuments, separate
 from tests.conftest import ALL
 
 # Random collections; more of them where somebody has the time.
@@ -37,9 +38,16 @@ FORMS = ("lucene", "okapi", "atire", "bm25l", "bm25+", "rank-bm25l")
 Texts = list[list[int]]
 
 
+def weighted_queries(
+    search: PostingsSearch, queries: CountedQueries, weighting: BM25Weighting
+) -> list[WeightedQueries]:
+    """Queries as the shards take them."""
+    return weighed(WeighedTerms(weighting).with_terms(search, queries.terms), queries)
+
+
 def sums(search: PostingsSearch, query: CountedQueries, weighting: BM25Weighting) -> Floats:
     """One query's score of every document, deleted ones too, by adding up all postings."""
-    (weighted,) = weighed(search, query, weighting)
+    (weighted,) = weighted_queries(search, query, weighting)
     rows = [few.added_up(part, weighted.batch(part), 0) for part in search.parts]
     scores: Floats = np.concatenate([np.empty(0, np.int64), *rows]) * weighted.unit[0]
     return scores + weighted.everywhere[0]
@@ -49,7 +57,7 @@ def best(
     search: PostingsSearch, queries: CountedQueries, weighting: BM25Weighting, depth: int
 ) -> TopDocuments:
     """The best documents of each query, among those that share a term with it."""
-    weighted = weighed(search, queries, weighting)
+    weighted = weighted_queries(search, queries, weighting)
     return valued(weighted, search.best(weighted, depth))
 
 
@@ -169,12 +177,31 @@ def test_shards_change_nothing(seed: int) -> None:
         assert ranks[0] == ranks[1] == ranks[2]
 
 
+@settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(seed=st.integers(0, 2**32), depth=st.sampled_from([1, 3, 1_000]))
+def test_one_query_alone_has_the_hits_it_has_among_others(seed: int, depth: int) -> None:
+    with TemporaryDirectory() as folder:
+        collection = Collection(Path(folder), seed, 1)
+        search, weighting = collection.search, collection.weighting
+        for row in collection.queries:
+            query = CountedQueries.of([row])
+            terms = WeighedTerms(weighting).with_terms(search, query.terms)
+            hits = pruned.best_of_one(search.parts[0], terms, query, min(depth, search.size))
+            (weighted,) = weighed(terms, query)
+            if hits is None:
+                assert weighted.has_weightless or weighted.negative[0]
+                continue
+            top = best(search, query, weighting, depth)
+            np.testing.assert_array_equal(hits[0], top.documents)
+            np.testing.assert_array_equal(hits[1], separate(top.scores))
+
+
 def exact_ranks(collection: Collection, search: PostingsSearch) -> list[dict[str, int]]:
     """The ranks of all documents for each query."""
     names = search.ids(np.arange(int(search.bases[-1])))
     live = [number for number, name in enumerate(names) if name not in collection.gone]
     wanted = [live for _ in collection.queries]
-    asked = weighed(search, CountedQueries.of(collection.queries), collection.weighting)
+    asked = weighted_queries(search, CountedQueries.of(collection.queries), collection.weighting)
     found = search.ranks(asked, wanted)
     return [{names[number]: rank for number, rank in zip(live, own, strict=True)} for own in found]
 
@@ -347,7 +374,7 @@ def test_a_process_with_many_queries_loads_compiled_code(
     monkeypatch.setattr(compiled.Work, "steps", 0)
     monkeypatch.setattr(compiled, "STEPS", 4_000_000)
     weighting = BM25Weighting("lucene", 0.9, 0.4, 0.5, 0.25)
-    (asked,) = weighed(large.search, CountedQueries.of(large.queries[2:3]), weighting)
+    (asked,) = weighted_queries(large.search, CountedQueries.of(large.queries[2:3]), weighting)
     searches = [(part.arrays, asked.batch(part).terms, 1) for part in large.search.parts]
     faster = [few.is_faster(searches) for _ in range(200)]
     assert faster[0]
