@@ -94,7 +94,7 @@ class Strings(Sequence[str]):
         begins, ends = self.starts[places], self.starts[places + 1]
         if len(places) < _FEW or (ends - begins).sum() > _SHORT * len(places):
             bounds = zip(begins.tolist(), ends.tolist(), strict=True)
-            data = memoryview(self.data)
+            data = self.data.data
             return [self._decoded(data[first:last]) for first, last in bounds]
         # Short ones are taken out all at once, and cut.
         strings = self.taken(places)
