@@ -5,6 +5,7 @@
     IRTOOLKIT_DATA=../shared/data python benchmarks/quality.py --cost
     IRTOOLKIT_DATA=../shared/data python benchmarks/quality.py quoter cacm --beside
     IRTOOLKIT_DATA=../shared/data python benchmarks/quality.py egret-forms --take FOLDER
+    IRTOOLKIT_DATA=../shared/data python benchmarks/quality.py egret-forms --again fusion
     python benchmarks/quality.py --table
 
 Weights come from `python benchmarks/weights.py`. quality.toml lists the rows of each table as the
@@ -26,6 +27,9 @@ reranks counts with it. Run it on a machine that does nothing else.
 whether training has their quotation, and CACM by the judgments as they are distributed. Without an
 option it is measured with the table.
 
+--again measures one group of alternatives where the others cannot be made, such as without a GPU, and
+keeps what it finds beside the table.
+
 --take copies runs that were made elsewhere, such as on a GPU by trained.py: FOLDER/DATASET/NAME.run.
 
 Runs are kept in the cache: an interrupted benchmark continues, and rows whose commands changed are
@@ -41,7 +45,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from quality_beside import BESIDE
+from quality_beside import BESIDE, again
 from quality_choice import best_of, evaluated, groups_of, twins
 from quality_collections import register
 from quality_cost import costs
@@ -192,6 +196,7 @@ def main() -> None:
     parser.add_argument("--beside", action="store_true", help="what is told beside tables")
     parser.add_argument("--table", action="store_true", help="print what is there, measure nothing")
     parser.add_argument("--take", metavar="FOLDER", help="runs of rows that were made elsewhere")
+    parser.add_argument("--again", metavar="GROUP", help="one group of rows, beside the table")
     parser.add_argument("-o", "--output", metavar="FILE", default=str(RESULTS))
     parser.add_argument("--rows", metavar="FILE", default=str(HERE / "quality.toml"))
     args = parser.parse_args()
@@ -209,7 +214,10 @@ def main() -> None:
             if tables[name].collection:
                 register(tables[name].collection)
             started = time.monotonic()
-            if args.cost and known is not None:
+            if args.again and known is not None:
+                known["again"] = again(tables[name], args.again)
+                key = "made again"
+            elif args.cost and known is not None:
                 known["ms a query"] = costs(tables[name], known)
                 key = "cost"
             elif args.beside and known is not None:
@@ -222,7 +230,7 @@ def main() -> None:
                     found |= known_costs(found, known)
                 kept["benchmarks"][name] = known = found
                 key = "made"
-            if not args.cost and name in BESIDE:
+            if not (args.cost or args.again) and name in BESIDE:
                 known["beside"] = BESIDE[name](tables[name])
             known[key] = provenance.circumstances(time.monotonic() - started)
             with atomic_text(path) as file:

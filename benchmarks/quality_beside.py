@@ -1,7 +1,7 @@
-"""What quality.py measures beside a table: queries apart by what was seen, and other judgments.
+"""What quality.py measures beside a table: queries apart by what was seen, other judgments, and some rows again.
 
-Each is a table of one measure: a row for each system, with a figure for each column and what the
-column counts.
+The first two are tables of one measure: a row for each system, with a figure for each column and what
+the column counts.
 """
 
 from __future__ import annotations
@@ -10,10 +10,12 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
+from quality_choice import best_of
 from quality_collections import COLLECTIONS
 from quality_rows import Table, runs_of
 
 import irtoolkit as ir
+from irtoolkit.scoring.score import score
 
 # Rows of QuoteR's table whose test queries are told apart.
 _QUOTER = (
@@ -73,6 +75,27 @@ def judgments(table: Table) -> dict[str, Any]:
 
 # What is measured beside a table, by benchmark.
 BESIDE: Mapping[str, Callable[[Table], dict[str, Any]]] = {"quoter": quotations, "cacm": judgments}
+
+
+def again(table: Table, group: str) -> dict[str, Any]:
+    """The choice among the rows of one group, and its figures, where the other rows cannot be made.
+
+    Raises:
+        SystemExit: the table has no such alternatives, or chooses nowhere or by folds.
+    """
+    rows = [row for row in table.rows if row.group == group and row.alternative and row.tried]
+    if not rows or not table.chooses or table.by_folds:
+        raise SystemExit(f"{table.title}: no alternatives of {group} that are chosen on other data")
+    held_out = score(table.choose, runs_of(table, table.choose, rows), table.measures)
+    (chosen,) = best_of(group, rows, held_out, table).rows
+    report = [row for row in rows if row.name == chosen]
+    found = score(table.report, runs_of(table, table.report, report), table.measures)
+    return {
+        "group": group,
+        "chosen": chosen,
+        "figures": found[chosen].figures(),
+        "tried": {row.name: held_out[row.name].figures()[table.main] for row in rows},
+    }
 
 
 def _by_query(data: Any, runs: Mapping[str, Any], measure: str) -> dict[str, dict[str, float]]:

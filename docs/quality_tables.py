@@ -248,8 +248,19 @@ def _beside(found: dict[str, Any]) -> str:
 
 def _earlier(found: dict[str, Any]) -> str:
     """What is said of fusions that were measured before lexical runs ended where no term is shared."""
-    earlier = found["report"] in CORPORA and found["made"]["date"] < ENDS_WHERE_NO_TERM_IS_SHARED
-    return EARLIER if earlier else ""
+    if found["report"] not in CORPORA or found["made"]["date"] >= ENDS_WHERE_NO_TERM_IS_SHARED:
+        return ""
+    if "again" not in found:
+        return EARLIER
+    again, main = found["again"], found["main"]
+    row = found["about"][f"best {again['group']}"]["chosen"][0]
+    before = found["rows"][f"best {again['group']}"]["figures"][main]
+    figures = [again["tried"][again["chosen"]], again["figures"][main], before]
+    chosen, reported, earlier = (_shown(main, figure) for figure in figures)
+    same = "as before" if again["chosen"] == row else f"and was {row}"
+    return f"""{EARLIER} Those that need no training were ranked again since: of
+{len(again["tried"])}, the chosen one is {again["chosen"]} {same}, with {chosen} on the data where it is chosen and {reported} here
+({earlier} in the table)."""
 
 
 def _shown(measure: str, value: float | None) -> str:
