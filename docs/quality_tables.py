@@ -44,7 +44,7 @@ EgRet's trained encoders were trained on a GPU, those of other tables on two cor
 [`best`](../reference/retrievers.md#best) is what to rank with where there are no judgments to choose by. It adds up 1 / (60 + rank)
 over BM25, MiniLM, gte-small and mpnet; passages of books it ranks by their words and those of their surroundings. It needs the
 weights of the three encoders, 600 MB that are downloaded once, and for books none. Nothing of it was tuned: it has usual settings,
-and was fixed before CACM and Vaswani were ranked, where it has {cacm} and {vaswani} AP (BM25 {cacm_bm25} and {vaswani_bm25}).
+and was fixed before CACM and Vaswani were ranked, where this fusion has {cacm} and {vaswani} AP (BM25 {cacm_bm25} and {vaswani_bm25}).
 
 ```sh
 irtoolkit register mine FOLDER  # needs: your documents and topics in FOLDER
