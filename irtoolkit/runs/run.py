@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from os import PathLike
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -28,6 +28,24 @@ DEFAULT_TAG = "irtoolkit"
 _SHOWN = 5
 # The smallest normal float32.
 _TINY = float(np.finfo(np.float32).tiny)
+
+
+class _ReadIds:
+    """The field of a run's document ids; a function in their place is called when they are looked at.
+
+    A search gives such a function: ids of an index are decoded only if somebody reads them.
+    """
+
+    def __get__(self, run: Any, owner: type[Any]) -> Ids:
+        if run is None:
+            raise AttributeError("doc_ids")  # by which a dataclass knows that there is no default
+        ids: Ids | Callable[[], Ids] = run.__dict__["doc_ids"]
+        if callable(ids):
+            ids = run.__dict__["doc_ids"] = ids()
+        return ids
+
+    def __set__(self, run: Any, ids: Ids | Callable[[], Ids]) -> None:
+        run.__dict__["doc_ids"] = ids
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,6 +73,9 @@ class Run:
     scores: Singles
     tag: str = DEFAULT_TAG
     exact_ranks: Ranks | None = field(default=None, repr=False)
+
+    if not TYPE_CHECKING:
+        doc_ids = _ReadIds()
 
     # -- making -------------------------------------------------------------------------------
 
@@ -351,22 +372,6 @@ class Run:
                 "rank": self.ranks,
             }
         )
-
-
-class _ReadIds:
-    """The ids of a run's documents, or a function that reads them when they are looked at."""
-
-    def __get__(self, run: Run, owner: type[Run]) -> Ids:
-        ids: Ids | Callable[[], Ids] = run.__dict__["doc_ids"]
-        if callable(ids):
-            ids = run.__dict__["doc_ids"] = ids()
-        return ids
-
-    def __set__(self, run: Run, ids: Ids | Callable[[], Ids]) -> None:
-        run.__dict__["doc_ids"] = ids
-
-
-Run.doc_ids = _ReadIds()  # type: ignore[assignment]
 
 
 def _check_tag(tag: str) -> None:
