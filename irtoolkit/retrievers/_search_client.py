@@ -1,20 +1,45 @@
-"""Clients of Elasticsearch and OpenSearch, and the errors that servers answer with."""
+"""The client of Elasticsearch and OpenSearch, and the errors that servers answer with."""
 
 from __future__ import annotations
 
 import os
 import re
+from abc import ABC, abstractmethod
 from base64 import b64encode
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Protocol
+from contextlib import AbstractContextManager
+from importlib import import_module
+from typing import Any, ClassVar, Protocol
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.near import did_you_mean
 from irtoolkit.models.llm.redaction import SHOWN, without_key
 
+# Rejected, or the server behind a gateway is not ready.
+_AGAIN = (429, 502, 503, 504)
 
-class Client(Protocol):
-    """A client of a server, with its exceptions translated.
+
+class ClientSettings(Protocol):
+    """The settings of a client; see `irtoolkit.retrievers._search_server.SearchServer`."""
+
+    sent: ClassVar[int]
+    usual_url: ClassVar[str]
+
+    @property
+    def url(self) -> str | None: ...
+    @property
+    def timeout(self) -> float: ...
+    @property
+    def retries(self) -> int: ...
+    @property
+    def ca_certs(self) -> str | None: ...
+
+
+class Client(ABC):
+    """The official client of a server, with its exceptions translated.
+
+    Args:
+        settings: the address, and how long it is waited for.
 
     Attributes:
         url: the server's address.
@@ -23,15 +48,37 @@ class Client(Protocol):
         pit_id: what the answer calls it.
         tie: the field by which equal scores are ordered when a server gives them in pages.
         credentials: the environment variables of user name and password.
+        package: the client's module.
     """
 
-    url: str
-    product: str
-    pit: tuple[str, str]
-    pit_id: str
-    tie: str
-    credentials: str
+    product: ClassVar[str]
+    pit: ClassVar[tuple[str, str]]
+    pit_id: ClassVar[str]
+    tie: ClassVar[str]
+    credentials: ClassVar[str]
+    package: ClassVar[str]
 
+    def __init__(self, settings: ClientSettings) -> None:
+        self.url = settings.url or settings.usual_url
+        self._retries, self._sent = settings.retries, settings.sent
+        certificates = {} if settings.ca_certs is None else {"ca_certs": settings.ca_certs}
+        self._client: Any = self.connect(
+            settings.timeout,
+            max_retries=settings.retries,
+            retry_on_timeout=True,
+            retry_on_status=_AGAIN,
+            **certificates,
+        )
+
+    @abstractmethod
+    def connect(self, timeout: float, **options: Any) -> Any:
+        """Returns the official client, with the credentials of the environment."""
+
+    @abstractmethod
+    def errors(self) -> AbstractContextManager[None]:
+        """Translates the exceptions of the official client; see `ask`."""
+
+    @abstractmethod
     def ask(
         self,
         method: str,
@@ -47,11 +94,20 @@ class Client(Protocol):
             RefusedError: the server answers with an error.
             InputError: it does not answer.
         """
-        ...
 
     def bulk(self, actions: Iterator[dict[str, Any]]) -> Iterator[tuple[bool, dict[str, Any]]]:
         """Sends documents; whether each was taken, and what the server says of it."""
-        ...
+        helpers = import_module(f"{self.package}.helpers")
+        with self.errors():
+            yield from helpers.streaming_bulk(
+                self._client,
+                actions,
+                chunk_size=self._sent,
+                raise_on_error=False,
+                max_retries=self._retries,
+                initial_backoff=0.5,
+                max_backoff=30,
+            )
 
 
 class RefusedError(InputError):

@@ -28,6 +28,7 @@ class SearchServer(ServerRetriever):
         analyzer: the server's analyzer for an index that is made; by default "standard". That of
             an existing index is as it is.
         k1, b: of BM25 in an index that is made; by default the server's, 1.2 and 0.75.
+        ca_certs: a file of certificates by which the server's is checked.
     """
 
     read_with: ClassVar = dict.fromkeys(
@@ -56,6 +57,7 @@ class SearchServer(ServerRetriever):
     analyzer: str | None = None
     k1: float | None = None
     b: float | None = None
+    ca_certs: str | None = None
 
     usual_url: ClassVar[str] = "http://localhost:9200"
     vector_type: ClassVar[str] = ""

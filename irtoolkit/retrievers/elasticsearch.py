@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, ClassVar
 from urllib.parse import urlencode
@@ -23,8 +24,6 @@ _SCRIPTS = {
 }
 _JSON = "application/json"
 _LINES = "application/x-ndjson"
-# Rejected, or the server behind a gateway is not ready.
-_AGAIN = (429, 502, 503, 504)
 
 
 @dataclass(frozen=True)
@@ -40,7 +39,6 @@ class Elasticsearch(SearchServer):
 
     Attributes:
         candidates: vectors that each shard looks at for each query; by default twice `hits`.
-        ca_certs: a file of certificates by which the server's is checked.
     """
 
     name: ClassVar[str] = "elasticsearch"
@@ -50,7 +48,6 @@ class Elasticsearch(SearchServer):
     read_with: ClassVar = {"candidates": ("model",)}
 
     candidates: int | None = None
-    ca_certs: str | None = None
 
     def connect(self) -> Client:
         return _Client(self)
@@ -90,36 +87,39 @@ class Elasticsearch(SearchServer):
         }
 
 
-class _Client:
-    """The official client."""
-
+class _Client(Client):
+    package = "elasticsearch"
     product = "Elasticsearch"
     pit = ("/_pit", "/_pit")
     pit_id = "id"
     tie = "_shard_doc"
     credentials = "ELASTICSEARCH_API_KEY, or ELASTICSEARCH_USERNAME and ELASTICSEARCH_PASSWORD,"
 
-    def __init__(self, settings: Elasticsearch) -> None:
+    def connect(self, timeout: float, **options: Any) -> Any:
         import elasticsearch
 
-        self.url = settings.url or settings.usual_url
-        self._retries = settings.retries
-        more: dict[str, Any] = {}
         if secret("ELASTICSEARCH_API_KEY"):
-            more["api_key"] = secret("ELASTICSEARCH_API_KEY")
+            options["api_key"] = secret("ELASTICSEARCH_API_KEY")
         elif secret("ELASTICSEARCH_USERNAME"):
             password = secret("ELASTICSEARCH_PASSWORD") or ""
-            more["basic_auth"] = (secret("ELASTICSEARCH_USERNAME"), password)
-        if settings.ca_certs is not None:
-            more["ca_certs"] = settings.ca_certs
-        self._client = elasticsearch.Elasticsearch(
-            self.url,
-            request_timeout=settings.timeout,
-            max_retries=settings.retries,
-            retry_on_timeout=True,
-            retry_on_status=_AGAIN,
-            **more,
-        )
+            options["basic_auth"] = (secret("ELASTICSEARCH_USERNAME"), password)
+        return elasticsearch.Elasticsearch(self.url, request_timeout=timeout, **options)
+
+    @contextmanager
+    def errors(self) -> Iterator[None]:
+        import elasticsearch
+
+        try:
+            yield
+        except elasticsearch.UnsupportedProductError:
+            raise InputError(
+                f"{self.url} is not Elasticsearch",
+                remedy="the system opensearch searches OpenSearch",
+            ) from None
+        except elasticsearch.ApiError as error:
+            raise RefusedError(error.meta.status, error.body, self) from None
+        except elasticsearch.TransportError as error:
+            raise unanswered(self.product, self.url, error) from None
 
     def ask(
         self,
@@ -130,40 +130,10 @@ class _Client:
         params: Mapping[str, Any] | None = None,
         lines: bool = False,
     ) -> Any:
-        import elasticsearch
-
         headers = {"accept": _JSON}
         if body is not None:
             headers["content-type"] = _LINES if lines else _JSON
         target = f"{path}?{urlencode(params)}" if params else path
-        try:
+        with self.errors():
             response = self._client.perform_request(method, target, headers=headers, body=body)
-        except elasticsearch.UnsupportedProductError:
-            raise InputError(
-                f"{self.url} is not Elasticsearch",
-                remedy="the system opensearch searches OpenSearch",
-            ) from None
-        except elasticsearch.ApiError as error:
-            raise RefusedError(error.meta.status, error.body, self) from None
-        except elasticsearch.TransportError as error:
-            raise unanswered(self.product, self.url, error) from None
         return response.body
-
-    def bulk(self, actions: Iterator[dict[str, Any]]) -> Iterator[tuple[bool, dict[str, Any]]]:
-        import elasticsearch
-        from elasticsearch.helpers import streaming_bulk
-
-        try:
-            yield from streaming_bulk(
-                self._client,
-                actions,
-                chunk_size=SearchServer.sent,
-                raise_on_error=False,
-                max_retries=self._retries,
-                initial_backoff=0.5,
-                max_backoff=30,
-            )
-        except elasticsearch.ApiError as error:
-            raise RefusedError(error.meta.status, error.body, self) from None
-        except elasticsearch.TransportError as error:
-            raise unanswered(self.product, self.url, error) from None

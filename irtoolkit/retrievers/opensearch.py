@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from irtoolkit.base.errors import InputError
-from irtoolkit.retrievers._search_client import Client, RefusedError, secret, unanswered
+from irtoolkit.retrievers._search_client import (
+    Client,
+    ClientSettings,
+    RefusedError,
+    secret,
+    unanswered,
+)
 from irtoolkit.retrievers._search_server import SearchServer
 
 # OpenSearch's names of similarities, and the scripts that compute their scores.
@@ -20,8 +27,6 @@ _SCRIPTS = {
     "l2": "1.0 / (1.0 + l2Squared(params.vector, doc[params.field]))",
 }
 _LINES = {"content-type": "application/x-ndjson"}
-# Rejected, or the server behind a gateway is not ready.
-_AGAIN = (429, 502, 503, 504)
 
 
 @dataclass(frozen=True)
@@ -32,14 +37,11 @@ class OpenSearch(SearchServer):
     credentials: OPENSEARCH_USERNAME and OPENSEARCH_PASSWORD.
 
     Attributes:
-        ca_certs: a file of certificates by which the server's is checked.
     """
 
     name: ClassVar[str] = "opensearch"
     client: ClassVar[str] = "opensearchpy"
     vector_type: ClassVar[str] = "knn_vector"
-
-    ca_certs: str | None = None
 
     def connect(self) -> Client:
         return _Client(self)
@@ -69,34 +71,36 @@ class OpenSearch(SearchServer):
         return {"query": {"knn": {self.vector_field: {"vector": vector, "k": k, **filtered}}}}
 
 
-class _Client:
-    """The official client."""
-
+class _Client(Client):
+    package = "opensearchpy"
     product = "OpenSearch"
     pit = ("/_search/point_in_time", "/_search/point_in_time")
     pit_id = "pit_id"
     tie = "_id"
     credentials = "OPENSEARCH_USERNAME and OPENSEARCH_PASSWORD"
 
-    def __init__(self, settings: OpenSearch) -> None:
+    def __init__(self, settings: ClientSettings) -> None:
+        super().__init__(settings)
+        self._is_checked = False
+
+    def connect(self, timeout: float, **options: Any) -> Any:
         import opensearchpy
 
-        self.url = settings.url or settings.usual_url
-        self._retries = settings.retries
-        more: dict[str, Any] = {}
         if secret("OPENSEARCH_USERNAME"):
-            more["http_auth"] = (secret("OPENSEARCH_USERNAME"), secret("OPENSEARCH_PASSWORD") or "")
-        if settings.ca_certs is not None:
-            more["ca_certs"] = settings.ca_certs
-        self._client = opensearchpy.OpenSearch(
-            self.url,
-            timeout=settings.timeout,
-            max_retries=settings.retries,
-            retry_on_timeout=True,
-            retry_on_status=_AGAIN,
-            **more,
-        )
-        self._known = False
+            password = secret("OPENSEARCH_PASSWORD") or ""
+            options["http_auth"] = (secret("OPENSEARCH_USERNAME"), password)
+        return opensearchpy.OpenSearch(self.url, timeout=timeout, **options)
+
+    @contextmanager
+    def errors(self) -> Iterator[None]:
+        import opensearchpy
+
+        try:
+            yield
+        except opensearchpy.exceptions.ConnectionError as error:
+            raise unanswered(self.product, self.url, error) from None
+        except opensearchpy.exceptions.TransportError as error:
+            raise RefusedError(int(error.status_code), error.info, self) from None
 
     def ask(
         self,
@@ -118,12 +122,10 @@ class _Client:
         params: Mapping[str, Any] | None = None,
         lines: bool = False,
     ) -> Any:
-        import opensearchpy
-
         if lines:
             dumps = self._client.transport.serializer.dumps
             body = "".join(f"{dumps(line)}\n" for line in body)
-        try:
+        with self.errors():
             return self._client.transport.perform_request(
                 method,
                 path,
@@ -131,14 +133,10 @@ class _Client:
                 body=body,
                 headers=_LINES if lines else None,
             )
-        except opensearchpy.exceptions.ConnectionError as error:
-            raise unanswered(self.product, self.url, error) from None
-        except opensearchpy.exceptions.TransportError as error:
-            raise RefusedError(int(error.status_code), error.info, self) from None
 
     def _check_product(self) -> None:
         """Raises InputError for a server that is not OpenSearch: Elasticsearch answers this client in part."""
-        if self._known:
+        if self._is_checked:
             return
         version = self._ask("GET", "/").get("version", {})
         if version.get("distribution") != "opensearch":
@@ -146,23 +144,4 @@ class _Client:
                 f"{self.url} is not OpenSearch",
                 remedy="the system elasticsearch searches Elasticsearch",
             )
-        self._known = True
-
-    def bulk(self, actions: Iterator[dict[str, Any]]) -> Iterator[tuple[bool, dict[str, Any]]]:
-        import opensearchpy
-        from opensearchpy.helpers import streaming_bulk
-
-        try:
-            yield from streaming_bulk(
-                self._client,
-                actions,
-                chunk_size=SearchServer.sent,
-                raise_on_error=False,
-                max_retries=self._retries,
-                initial_backoff=0.5,
-                max_backoff=30,
-            )
-        except opensearchpy.exceptions.ConnectionError as error:
-            raise unanswered(self.product, self.url, error) from None
-        except opensearchpy.exceptions.TransportError as error:
-            raise RefusedError(int(error.status_code), error.info, self) from None
+        self._is_checked = True
