@@ -317,10 +317,12 @@ def written(path: str, run: Run, system: System, names: Iterable[str] = ()) -> s
     """
     listed = {"model", *names, *system.changed()}
     settings = {key: value for key, value in system.settings().items() if key in listed}
-    for name, text in system.retriever.prompts_used().items():
+    computed = system.retriever.computed()
+    for name in ("query_prompt", "document_prompt"):
         # An instruction is part of the query prompt.
-        if name != "query_prompt" or "instruction" not in settings:
-            settings.setdefault(name, text)
+        is_told = name == "query_prompt" and "instruction" in settings
+        if name in computed and name in system.settings() and not is_told:
+            settings.setdefault(name, computed[name])
     line = f"{path}: {size_of(run)}; {system.retriever.name}"
     return " ".join([line, shown(settings)]).rstrip()
 

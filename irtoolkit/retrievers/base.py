@@ -192,20 +192,16 @@ class Retriever:
         """Returns the `index_format`.
 
         Raises:
-            InputError: it is None; see `no_index`.
+            InputError: it is None.
         """
         index_format = self.index_format()
         if index_format is None:
-            raise self.no_index()
+            raise InputError(
+                f"the retriever {self.name} keeps no index",
+                remedy=f"irtoolkit search DATASET TEXT --system {self.name} searches without one; an index"
+                " is for bm25, the default, or a model such as all-MiniLM-L6-v2",
+            )
         return index_format
-
-    def no_index(self) -> InputError:
-        """Returns the error for a retriever whose `index_format` is None."""
-        return InputError(
-            f"the retriever {self.name} keeps no index",
-            remedy=f"irtoolkit search DATASET TEXT --system {self.name} searches without one; an index is"
-            " for bm25, the default, or a model such as all-MiniLM-L6-v2",
-        )
 
     def scores_as(self, base: type[Retriever]) -> bool:
         """Whether it scores as a class that it is derived from does, so that its index serves it."""
@@ -233,14 +229,6 @@ class Retriever:
     def computed(self) -> dict[str, Any]:
         """Returns what decides the scores and is known only where they are computed: device and precision."""
         return {}
-
-    def prompts_used(self) -> dict[str, str]:
-        """Returns the prompts of its model by setting, without empty ones."""
-        return {}
-
-    def pinned(self) -> Self:
-        """The retriever with what `computed` says as settings, for workers that would choose otherwise."""
-        return self
 
     def on(self, lang: str | None) -> Self:
         """The retriever with the settings that it takes by default for texts in a language."""

@@ -11,6 +11,7 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import Segments
 from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.engines.engine import current
+from irtoolkit.indexes.index_format import IndexFormat
 from irtoolkit.models import loading, presets
 from irtoolkit.models.cuts import Cut, CutOff
 from irtoolkit.models.encoder import Encoder, EncoderSettings
@@ -102,18 +103,9 @@ class Neural(Retriever):
         device = loading.torch_device(self.device, backend)
         precision = loading.chosen_precision(self.precision, device, backend)
         settings = {"device": device.partition(":")[0], "precision": precision}
-        settings |= self.prompts_used()
+        if self.model:
+            settings |= self.prompt_settings().resolved(self.preset())
         return settings if backend == "torch" else {**settings, "backend": backend}
-
-    def pinned(self) -> Self:
-        computed = self.computed()
-        if "precision" not in computed:
-            return self
-        # Of a process with a GPU, each worker takes its own GPU.
-        device = "cpu" if computed["device"] == "cpu" else self.device
-        if "backend" in computed:
-            return replace(self, backend=computed["backend"], device=device)
-        return replace(self, precision=computed["precision"], device=device)
 
     def preset(self) -> presets.Preset:
         """Returns the preset of the model, with the weights to use."""
@@ -122,9 +114,6 @@ class Neural(Retriever):
     def prompt_settings(self) -> Prompts:
         """The prompts that settings give."""
         return Prompts(self.query_prompt, self.document_prompt, self.instruction)
-
-    def prompts_used(self) -> dict[str, str]:
-        return self.prompt_settings().resolved(self.preset()) if self.model else {}
 
     def fitted(self, dataset: Dataset) -> Self:
         takes = self.instruction is None and self.prompt_settings().takes_instruction(self.preset())
@@ -232,11 +221,11 @@ class TwoSided(Neural):
         # An index knows no fields of queries.
         return super().scores_as(base) and not self._prompt_fields()
 
-    def no_index(self) -> InputError:
+    def needed_format(self) -> IndexFormat:
         fields = self._prompt_fields()
         if not fields:
-            return super().no_index()
-        return InputError(
+            return super().needed_format()
+        raise InputError(
             f"the query prompt has {{{min(fields)}}}, and the queries of an index have no fields",
             remedy="instruction=TEXT or query_prompt=TEXT without it; retrieve on a dataset reads fields",
         )

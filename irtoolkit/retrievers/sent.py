@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.home import CACHE_VARIABLE, cache_home, cache_mark, shared_cache
@@ -28,7 +28,7 @@ class Sent:
     @classmethod
     def of(cls, retriever: Retriever) -> Sent:
         """Packs a retriever in the process that sends it."""
-        return cls(retriever.pinned(), retriever.fingerprint())
+        return cls(pinned(retriever), retriever.fingerprint())
 
     def here(self) -> Retriever:
         """The retriever, in a worker.
@@ -46,6 +46,21 @@ class Sent:
                 remedy=SHARE,
             )
         return retriever
+
+
+def pinned(retriever: Retriever) -> Retriever:
+    """Returns a retriever with the device and precision of its model here as settings, for workers that would choose others."""
+    computed = retriever.computed()
+    names = {item.name for item in fields(retriever)}
+    if "precision" not in computed or "precision" not in names:
+        return retriever
+    # The precision of an exported model is that of its file.
+    name = "backend" if "backend" in computed else "precision"
+    settings = {name: computed[name]}
+    # Of a process with a GPU, each worker takes its own GPU.
+    if computed["device"] == "cpu":
+        settings["device"] = "cpu"
+    return replace(retriever, **settings)
 
 
 @dataclass(frozen=True)

@@ -35,6 +35,7 @@ from irtoolkit.building.shelves import TextFile, digest, text_files
 from irtoolkit.building.splits import TEST, split_books
 from irtoolkit.datasets.editions.reading import SUFFIXES
 from irtoolkit.retrievers.base import Retriever
+from irtoolkit.retrievers.sent import pinned
 
 # Folders of what is done already; a later build continues from them.
 PIECES, FOUND = "pieces", "quotations"
@@ -130,7 +131,7 @@ def _steps(recipe: Recipe) -> Steps:
     judge: Judge = Rule()
     if recipe.labelled is not None:
         judge = Trained(read_labelled(Path(recipe.labelled)))
-    retriever = recipe.retriever.pinned()
+    retriever = pinned(recipe.retriever)
     return Steps(judge, retriever, recipe.thresholds, recipe.filter, recipe.reach)
 
 

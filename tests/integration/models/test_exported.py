@@ -16,6 +16,7 @@ from irtoolkit.models.encoder import Encoder, EncoderSettings
 from irtoolkit.models.exporting import export_onnx
 from irtoolkit.retrievers.cross import CrossEncoder
 from irtoolkit.retrievers.dense import Dense
+from irtoolkit.retrievers.sent import pinned
 from tests import tiny
 from tests.conftest import ROOT, Answer
 from tests.datasets import TEXTS
@@ -210,7 +211,7 @@ def test_the_backend_is_chosen_by_the_files(bert: Path, int8: Path) -> None:
         {"device": "cpu", "precision": "fp32", "pooling": "mean"},
         {"device": "cpu", "precision": "exported", "backend": "onnx", "pooling": "mean"},
     ]
-    assert retrievers[1].pinned().backend == "onnx"
+    assert pinned(retrievers[1]).settings()["backend"] == "onnx"
 
 
 def test_the_backend_decides_what_is_kept(bert: Path) -> None:
