@@ -216,12 +216,6 @@ class Retriever:
         """Whether it sends texts to a service on another machine, which may charge for it."""
         return False
 
-    def encode_ahead(self, blocks: Iterable[Sequence[Segments]]) -> None:
-        """Encodes documents by the workers of the engine, before an index of them is built.
-
-        What a model makes of each block of documents is then found on disk.
-        """
-
     def stays_here(self) -> bool:
         """Whether it ranks in the process that was started, as where that alone may open a folder."""
         return False

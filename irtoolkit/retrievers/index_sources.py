@@ -98,8 +98,10 @@ def put_documents(
     """
     entries = None
     if current().workers > 1:
+        from irtoolkit.retrievers.neural import encode_ahead
+
         # A text that is in two ranges is encoded once, and as one process would encode it.
-        make.retriever.encode_ahead(block.texts for block in reading.blocks(0))
+        encode_ahead(make.retriever, (block.texts for block in reading.blocks(0)))
     splits = make.retriever.index_format().is_exact
     if current().workers > 1 and reading.total is not None and splits:
         gpus = float(make.retriever.computed().get("device", "cpu") != "cpu")

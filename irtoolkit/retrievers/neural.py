@@ -246,12 +246,6 @@ class TwoSided(Neural):
     def encoder(self, side: Side) -> Encoder:
         return Encoder(self.how(side))
 
-    def encode_ahead(self, blocks: Iterable[Sequence[Segments]]) -> None:
-        if current().workers > 1:
-            encoder = encoder_of(self, "document")
-            parts = (self.parts_of(encoder, texts) for texts in blocks)
-            encoder.prepare(parts, what="documents", count=None)
-
     def parts_of(self, encoder: Encoder, texts: Sequence[Segments]) -> list[str]:
         """Returns the texts that the model encodes of some documents."""
         return [encoder.text(segments) for segments in texts]
@@ -278,6 +272,17 @@ class TwoSided(Neural):
         for name in ("pooling", *PROMPT_SETTINGS):
             computed.pop(name, None)  # indexes have what `how` says of it
         return {"retriever": self.name, **settings, **computed}
+
+
+def encode_ahead(retriever: Retriever, blocks: Iterable[Sequence[Segments]]) -> None:
+    """Encodes documents by the workers of the engine, before an index of them is built.
+
+    What a model makes of each block of documents is then found on disk.
+    """
+    if isinstance(retriever, TwoSided) and current().workers > 1:
+        encoder = encoder_of(retriever, "document")
+        parts = (retriever.parts_of(encoder, texts) for texts in blocks)
+        encoder.prepare(parts, what="documents", count=None)
 
 
 class _Encoding(Protocol):

@@ -35,6 +35,7 @@ from irtoolkit.building.shelves import TextFile, digest, text_files
 from irtoolkit.building.splits import TEST, split_books
 from irtoolkit.datasets.editions.reading import SUFFIXES
 from irtoolkit.retrievers.base import Retriever
+from irtoolkit.retrievers.neural import encode_ahead
 from irtoolkit.retrievers.sent import pinned
 
 # Folders of what is done already; a later build continues from them.
@@ -194,7 +195,8 @@ def _pieces(
     remaining = [block for block in blocks if not work.path(block).exists()]
     gathered.pieces, gathered.continued = len(blocks), len(blocks) - len(remaining)
     needed_books = list(dict.fromkeys(block.book for block in remaining))
-    steps.retriever.encode_ahead([(s,) for s in books[name].sentences()] for name in needed_books)
+    needed = ([(s,) for s in books[name].sentences()] for name in needed_books)
+    encode_ahead(steps.retriever, needed)
     each(work, remaining, "comments", "piece")
     return work
 

@@ -60,9 +60,9 @@ def test_an_index_finds_what_was_encoded_ahead(
     expected = built("alone")
     shutil.rmtree(home)
     neural.encoder_of.cache_clear()
-    retriever.encode_ahead(BLOCKS)
+    neural.encode_ahead(retriever, BLOCKS)
     assert not shards(home)  # one process encodes while it builds
     with using(Pickling()):
-        retriever.encode_ahead(iter(BLOCKS))
+        neural.encode_ahead(retriever, iter(BLOCKS))
     assert shards(home) == expected
     assert built("after") == expected
