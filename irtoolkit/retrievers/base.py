@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from irtoolkit.base.errors import InputError
-from irtoolkit.base.ids import Ints, Segments
+from irtoolkit.base.ids import Ints
 from irtoolkit.indexes.index_format import IndexFormat
 from irtoolkit.indexes.nearest import BestDocuments
 from irtoolkit.retrievers.settings import parse_settings
