@@ -24,7 +24,7 @@ from irtoolkit.runs.order import best_first
 
 
 @dataclass(frozen=True)
-class Best(Retriever):
+class UntunedFusion(Retriever):
     """BM25 and encoders by reciprocal rank fusion; of passages of books, BM25 with surroundings.
 
     The score of a document is Σ 1 / (k + rank) over BM25 and each encoder, where equal scores share

@@ -1,4 +1,4 @@
-"""Listwise reranking with a sliding window: RankGPT."""
+"""ListwiseReranker reranking with a sliding window: RankGPT."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Order:"""
 
 
 @dataclass(frozen=True)
-class Listwise(Reranker):
+class ListwiseReranker(Reranker):
     """The order that a language model writes for a window of passages, from the end of the list to its top.
 
     RankGPT (Sun et al. 2023, §3): the answer is a permutation such as "[2] > [1] > [3]". The best

@@ -1,4 +1,4 @@
-"""Pairwise reranking: pairwise ranking prompting (PRP)."""
+"""PairwiseReranker reranking: pairwise ranking prompting (PRP)."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ The more relevant one is:"""
 
 
 @dataclass(frozen=True)
-class Pairwise(Reranker):
+class PairwiseReranker(Reranker):
     """Documents in the order of a language model's choices between two of them.
 
     Pairwise ranking prompting (Qin et al. 2023, §3). Each pair is asked in both orders: a document

@@ -1,4 +1,4 @@
-"""Pointwise reranking: a language model is asked whether, or how well, a document fits."""
+"""PointwiseReranker reranking: a language model is asked whether, or how well, a document fits."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ Grade:"""
 
 
 @dataclass(frozen=True)
-class Pointwise(Reranker):
+class PointwiseReranker(Reranker):
     """How sure a language model is that a document is relevant, or the grade that it gives.
 
     With answer=yes-no, relevance generation (Liang et al. 2022; the pointwise baseline of Qin et al.

@@ -10,7 +10,7 @@ import pytest
 
 import irtoolkit as ir
 from irtoolkit.models.presets import announce_downloads, find_preset
-from irtoolkit.retrievers.best import Best, _ranks
+from irtoolkit.retrievers.best import UntunedFusion, _ranks
 from irtoolkit.retrievers.dense import Dense
 from irtoolkit.retrievers.lexical import BM25
 from tests.datasets import register, scores_of
@@ -35,7 +35,7 @@ def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("k", [60.0, 1.0])
 def test_a_score_is_the_sum_of_the_reciprocal_ranks(models: list[str], k: float) -> None:
     dataset = register(DOCS, QUERIES)
-    found = scores_of(dataset, Best(models="+".join(models), k=k))
+    found = scores_of(dataset, UntunedFusion(models="+".join(models), k=k))
     wanted: dict[str, dict[str, float]] = {q: dict.fromkeys(DOCS, 0.0) for q in QUERIES}
     for part in (BM25(), *(Dense(model=model) for model in models)):
         for query, scores in scores_of(dataset, part).items():
@@ -79,21 +79,23 @@ def test_a_record_of_passages_of_books_fetches_no_model(monkeypatch: pytest.Monk
     monkeypatch.setattr("irtoolkit.models.presets.place_of", lambda _: None)
     monkeypatch.setattr("irtoolkit.models.presets.files_of", None)  # it would fail
     books, others = ir.load("relic/sample/val"), ir.load(DOCS, queries=QUERIES)
-    best = Best().fitted(books)
+    best = UntunedFusion().fitted(books)
     assert (best.fingerprint(), best.computed()) == (None, {})
-    assert Best().fitted(others) == Best()
+    assert UntunedFusion().fitted(others) == UntunedFusion()
 
 
 def test_a_model_that_is_not_here_is_named(models: list[str]) -> None:
     with pytest.raises(ir.InputError, match="nobody"):
-        scores_of(register(DOCS, QUERIES), Best(models=f"{models[0]}+./nobody"))
+        scores_of(register(DOCS, QUERIES), UntunedFusion(models=f"{models[0]}+./nobody"))
 
 
 def test_one_error_names_all_models_that_are_not_here_and_what_runs_without_them(
     models: list[str],
 ) -> None:
     with pytest.raises(ir.InputError) as raised:
-        scores_of(register(DOCS, QUERIES), Best(models=f"nobody/one+{models[0]}+nobody/two"))
+        scores_of(
+            register(DOCS, QUERIES), UntunedFusion(models=f"nobody/one+{models[0]}+nobody/two")
+        )
     error = raised.value
     assert "the weights of nobody/one and nobody/two are not here" in error.found
     assert error.remedy == (
@@ -109,7 +111,7 @@ def test_without_a_network_the_error_says_what_runs(monkeypatch: pytest.MonkeyPa
     monkeypatch.delenv("HF_HUB_OFFLINE", raising=False)
     monkeypatch.setattr("irtoolkit.models.presets.files_of", unreachable)
     with pytest.raises(ir.InputError) as raised:
-        scores_of(register(DOCS, QUERIES), Best(models="nobody/one+nobody/two"))
+        scores_of(register(DOCS, QUERIES), UntunedFusion(models="nobody/one+nobody/two"))
     assert str(raised.value) == (
         "cannot download nobody/one: no network (--set models=none: BM25 alone; or `irtoolkit models"
         " --fetch nobody/one nobody/two` where there is a network)"
@@ -120,7 +122,7 @@ def test_without_the_library_of_models_there_is_one_remedy(monkeypatch: pytest.M
     for module in ("retrievers.best", "models.presets"):
         monkeypatch.setattr(f"irtoolkit.{module}.find_spec", lambda _: None)
     with pytest.raises(ir.InputError) as raised:
-        scores_of(register(DOCS, QUERIES), Best())
+        scores_of(register(DOCS, QUERIES), UntunedFusion())
     assert str(raised.value) == (
         "sentence-transformers is not installed (pip install '.[neural]' in the folder of irtoolkit;"
         " or --set models=none: BM25 alone)"
@@ -133,4 +135,4 @@ def test_without_the_library_of_models_there_is_one_remedy(monkeypatch: pytest.M
 )
 def test_settings_that_cannot_be(settings: dict[str, Any], message: str) -> None:
     with pytest.raises(ir.InputError, match=message):
-        Best(**settings)
+        UntunedFusion(**settings)

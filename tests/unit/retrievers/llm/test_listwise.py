@@ -1,4 +1,4 @@
-"""Listwise reranking: windows, permutations as models write them, and orders that come out."""
+"""ListwiseReranker reranking: windows, permutations as models write them, and orders that come out."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from irtoolkit.base.errors import InputError
-from irtoolkit.retrievers.llm.listwise import Listwise
+from irtoolkit.retrievers.llm.listwise import ListwiseReranker
 from irtoolkit.retrievers.llm.permutation import windows
 from irtoolkit.retrievers.task import load_task
 from tests.datasets import register
@@ -27,9 +27,9 @@ from tests.ranked_by_llm import (
 
 
 @pytest.fixture
-def retriever(stub: Stub) -> Listwise:
+def retriever(stub: Stub) -> ListwiseReranker:
     stub.always = oracle
-    return Listwise(llm="gpt-test", endpoint=stub.url)
+    return ListwiseReranker(llm="gpt-test", endpoint=stub.url)
 
 
 # -- the permutation that an answer gives -----------------------------------------------------
@@ -55,7 +55,9 @@ def test_windows(count: int, size: int, step: int, expected: list[tuple[int, int
 
 
 @pytest.mark.parametrize("count", [100, 20, 95])
-def test_an_oracle_brings_its_best_to_the_top(stub: Stub, retriever: Listwise, count: int) -> None:
+def test_an_oracle_brings_its_best_to_the_top(
+    stub: Stub, retriever: ListwiseReranker, count: int
+) -> None:
     docs = texts_worth(count)
     found = ranking(first_stage(docs), retriever)
     for query, order in found.items():
@@ -71,7 +73,7 @@ def test_an_oracle_brings_its_best_to_the_top(stub: Stub, retriever: Listwise, c
 
 
 def test_bad_answers_are_counted_in_one_note(
-    stub: Stub, retriever: Listwise, caplog: pytest.LogCaptureFixture
+    stub: Stub, retriever: ListwiseReranker, caplog: pytest.LogCaptureFixture
 ) -> None:
     docs = texts_worth(8)
     wrong = {0: "[1] > [1] > [2]", 1: "Sorry.", 2: "[9] > [2] > [1] > [3] > [4]"}
@@ -91,7 +93,7 @@ def test_bad_answers_are_counted_in_one_note(
     assert "6 prompts for 2 queries: 0 asked, 6 answered before; 3 of 6" in caplog.messages[0]
 
 
-def test_a_filtered_answer_is_none(stub: Stub, retriever: Listwise) -> None:
+def test_a_filtered_answer_is_none(stub: Stub, retriever: ListwiseReranker) -> None:
     docs = texts_worth(5)
     stub.faults[0] = lambda handler: handler.write_out("[5] > [4]", "content_filter")
     found = ranking(first_stage(docs), replace(retriever, parallel=1))
@@ -99,7 +101,7 @@ def test_a_filtered_answer_is_none(stub: Stub, retriever: Listwise) -> None:
     assert any(found[query] == best_order(docs, query) for query in QUERIES)
 
 
-def test_nothing_but_nonsense_makes_no_run(stub: Stub, retriever: Listwise) -> None:
+def test_nothing_but_nonsense_makes_no_run(stub: Stub, retriever: ListwiseReranker) -> None:
     stub.always = lambda handler: handler.write_out("As a model, I like\nall of them. " * 9)
     with pytest.raises(InputError) as caught:
         ranking(first_stage(texts_worth(6)), retriever)
@@ -108,7 +110,7 @@ def test_nothing_but_nonsense_makes_no_run(stub: Stub, retriever: Listwise) -> N
     assert "...' (stop) (the documents would stay in their order: change prompt" in said
 
 
-def test_much_nonsense_is_not_paid_for_to_the_end(stub: Stub, retriever: Listwise) -> None:
+def test_much_nonsense_is_not_paid_for_to_the_end(stub: Stub, retriever: ListwiseReranker) -> None:
     stub.always = lambda handler: handler.write_out("nonsense")
     small = replace(retriever, window=2, step=1)
     with pytest.raises(InputError, match="none of 32 answers"):
@@ -119,7 +121,7 @@ def test_much_nonsense_is_not_paid_for_to_the_end(stub: Stub, retriever: Listwis
 # -- what is refused --------------------------------------------------------------------------
 
 
-def test_candidates_without_an_order_are_refused(stub: Stub, retriever: Listwise) -> None:
+def test_candidates_without_an_order_are_refused(stub: Stub, retriever: ListwiseReranker) -> None:
     docs = texts_worth(5)
     whole = load_task(register(docs, QUERIES))
     with pytest.raises(InputError, match=r"ask gpt-test about every document of .*rerank test-"):
@@ -140,7 +142,7 @@ def test_candidates_without_an_order_are_refused(stub: Stub, retriever: Listwise
     ],
 )
 def test_settings_that_cannot_be(
-    stub: Stub, retriever: Listwise, change: dict[str, Any], found: str
+    stub: Stub, retriever: ListwiseReranker, change: dict[str, Any], found: str
 ) -> None:
     with pytest.raises(InputError, match=found):
         ranking(first_stage(texts_worth(5)), replace(retriever, **change))
@@ -155,7 +157,7 @@ def test_settings_that_cannot_be(
     ],
 )
 def test_an_instruction_and_prompts_of_each_side(
-    stub: Stub, retriever: Listwise, prompt: str, begins: str
+    stub: Stub, retriever: ListwiseReranker, prompt: str, begins: str
 ) -> None:
     """As every retriever with a model takes them: {field} is a field of the query's record."""
     how = {"instruction": "Find gold, {query_id}", "query_prompt": "Q: ", "document_prompt": "D: "}
@@ -173,7 +175,7 @@ def test_an_instruction_and_prompts_of_each_side(
     ],
 )
 def test_a_prompt_beyond_the_context_says_what_makes_it_shorter(
-    stub: Stub, retriever: Listwise, error: tuple[str, str]
+    stub: Stub, retriever: ListwiseReranker, error: tuple[str, str]
 ) -> None:
     stub.always = lambda h: h.refuse(400, error[0], "invalid_request_error", error[1])
     with pytest.raises(InputError) as caught:

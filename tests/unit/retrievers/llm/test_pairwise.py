@@ -1,4 +1,4 @@
-"""Pairwise reranking: choices as models write them, and the three ways to an order."""
+"""PairwiseReranker reranking: choices as models write them, and the three ways to an order."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.models.llm.generator import FILTERED, Completion
-from irtoolkit.retrievers.llm.pairwise import Pairwise, read_choice
+from irtoolkit.retrievers.llm.pairwise import PairwiseReranker, read_choice
 from tests.llm_server import Handler, Stub
 from tests.ranked_by_llm import (
     QUERIES,
@@ -28,9 +28,9 @@ METHODS = ["sliding", "sorting", "allpair"]
 
 
 @pytest.fixture
-def retriever(stub: Stub) -> Pairwise:
+def retriever(stub: Stub) -> PairwiseReranker:
     stub.always = oracle
-    return Pairwise(llm="gpt-test", endpoint=stub.url)
+    return PairwiseReranker(llm="gpt-test", endpoint=stub.url)
 
 
 def test_a_filtered_answer_chooses_nothing() -> None:
@@ -40,7 +40,7 @@ def test_a_filtered_answer_chooses_nothing() -> None:
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("count", [1, 2, 3, 9])
 def test_an_oracle_makes_it_a_sort(
-    stub: Stub, retriever: Pairwise, method: Any, count: int
+    stub: Stub, retriever: PairwiseReranker, method: Any, count: int
 ) -> None:
     docs = texts_worth(count)
     found = ranking(first_stage(docs), replace(retriever, method=method))
@@ -48,7 +48,7 @@ def test_an_oracle_makes_it_a_sort(
     assert not asked_twice(stub.prompts)
 
 
-def test_as_many_passes_bring_as_many_to_the_top(stub: Stub, retriever: Pairwise) -> None:
+def test_as_many_passes_bring_as_many_to_the_top(stub: Stub, retriever: PairwiseReranker) -> None:
     docs = texts_worth(12)
     found = ranking(first_stage(docs, ["q1"]), replace(retriever, passes=3))["q1"]
     assert found[:3] == best_order(docs, "q1")[:3]
@@ -62,7 +62,7 @@ def test_as_many_passes_bring_as_many_to_the_top(stub: Stub, retriever: Pairwise
     assert found == order
 
 
-def test_prompts_that_each_method_takes(stub: Stub, retriever: Pairwise) -> None:
+def test_prompts_that_each_method_takes(stub: Stub, retriever: PairwiseReranker) -> None:
     counts = {}
     for method in METHODS:
         stub.bodies.clear()
@@ -79,7 +79,7 @@ def test_prompts_that_each_method_takes(stub: Stub, retriever: Pairwise) -> None
 
 @pytest.mark.parametrize("method", METHODS)
 def test_documents_that_are_equal_keep_their_order(
-    stub: Stub, retriever: Pairwise, method: Any
+    stub: Stub, retriever: PairwiseReranker, method: Any
 ) -> None:
     """Groups of equal worth, which the model cannot tell apart."""
     docs = {f"d{i}": f"worth {value} no {i}" for i, value in enumerate([1, 3, 1, 3, 2, 3, 1])}
@@ -95,7 +95,7 @@ def test_documents_that_are_equal_keep_their_order(
 
 @pytest.mark.parametrize("method", METHODS)
 def test_answers_that_cannot_be_read_are_ties_and_counted(
-    stub: Stub, retriever: Pairwise, method: Any, caplog: pytest.LogCaptureFixture
+    stub: Stub, retriever: PairwiseReranker, method: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
     docs = {"d0": "worth 1", "d1": "worth 2", "d2": "worth 3 secret"}
 
@@ -116,6 +116,8 @@ def test_answers_that_cannot_be_read_are_ties_and_counted(
     ("change", "found"),
     [({"passes": 0}, "passes=0"), ({"prompt": "{query} {a}"}, r"the prompt has no \{b\}")],
 )
-def test_settings_that_cannot_be(retriever: Pairwise, change: dict[str, Any], found: str) -> None:
+def test_settings_that_cannot_be(
+    retriever: PairwiseReranker, change: dict[str, Any], found: str
+) -> None:
     with pytest.raises(InputError, match=found):
         ranking(first_stage(texts_worth(3)), replace(retriever, **change))

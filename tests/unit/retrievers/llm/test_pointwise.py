@@ -1,4 +1,4 @@
-"""Pointwise reranking: log-probabilities of yes and no, and grades."""
+"""PointwiseReranker reranking: log-probabilities of yes and no, and grades."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.models.llm.generator import FILTERED
-from irtoolkit.retrievers.llm.pointwise import Pointwise
+from irtoolkit.retrievers.llm.pointwise import PointwiseReranker
 from irtoolkit.retrievers.task import load_task
 from tests.datasets import register, scores_of
 from tests.llm_server import Handler, Reply, Stub
@@ -34,12 +34,12 @@ def sure(handler: Handler) -> None:
 
 
 @pytest.fixture
-def retriever(stub: Stub) -> Pointwise:
+def retriever(stub: Stub) -> PointwiseReranker:
     stub.always = sure
-    return Pointwise(llm="gpt-test", endpoint=stub.url)
+    return PointwiseReranker(llm="gpt-test", endpoint=stub.url)
 
 
-def test_scores_are_log_odds(retriever: Pointwise) -> None:
+def test_scores_are_log_odds(retriever: PointwiseReranker) -> None:
     docs = texts_worth(4)
     scores = scores_of(first_stage(docs, ["q1"]), retriever)["q1"]
     for doc, text in docs.items():
@@ -48,7 +48,7 @@ def test_scores_are_log_odds(retriever: Pointwise) -> None:
 
 
 def test_an_endpoint_without_log_probabilities_is_told_at_the_first_prompt(
-    stub: Stub, retriever: Pointwise
+    stub: Stub, retriever: PointwiseReranker
 ) -> None:
     stub.always = lambda handler: handler.write_out("yes")
     with pytest.raises(InputError, match=r"without log-probabilities \(set answer=grade"):
@@ -56,7 +56,9 @@ def test_an_endpoint_without_log_probabilities_is_told_at_the_first_prompt(
     assert len(stub.bodies) == 1
 
 
-def test_an_endpoint_that_refuses_them_is_told_as_well(stub: Stub, retriever: Pointwise) -> None:
+def test_an_endpoint_that_refuses_them_is_told_as_well(
+    stub: Stub, retriever: PointwiseReranker
+) -> None:
     stub.always = lambda h: h.refuse(400, "logprobs are not supported", "invalid_request_error")
     with pytest.raises(InputError, match=r"logprobs are not supported.*answer=grade"):
         ranking(first_stage(texts_worth(30)), retriever)
@@ -67,7 +69,9 @@ def graded(handler: Handler) -> None:
     handler.write_out(f"Grade: {min(4, worth(handler.prompt))}")
 
 
-def test_grades_rank_and_equal_ones_keep_their_order(stub: Stub, retriever: Pointwise) -> None:
+def test_grades_rank_and_equal_ones_keep_their_order(
+    stub: Stub, retriever: PointwiseReranker
+) -> None:
     stub.always = graded
     docs = {f"d{i}": f"worth {value}" for i, value in enumerate([1, 4, 0, 4, 1, 3, 9])}
     how = replace(retriever, answer="grade")
@@ -90,7 +94,7 @@ def test_grades_rank_and_equal_ones_keep_their_order(stub: Stub, retriever: Poin
     ],
 )
 def test_a_document_without_an_answer_keeps_its_place(
-    stub: Stub, retriever: Pointwise, bad: Reply, caplog: pytest.LogCaptureFixture
+    stub: Stub, retriever: PointwiseReranker, bad: Reply, caplog: pytest.LogCaptureFixture
 ) -> None:
     docs = {"d0": "worth 1", "d1": "worth 0 odd", "d2": "worth 2", "d3": "worth 3"}
     stub.always = lambda h: bad(h) if "odd" in h.prompt else sure(h)
@@ -112,6 +116,8 @@ def test_a_document_without_an_answer_keeps_its_place(
         ({"prompt": "{document} {most}"}, "same for every query"),
     ],
 )
-def test_settings_that_cannot_be(retriever: Pointwise, change: dict[str, Any], found: str) -> None:
+def test_settings_that_cannot_be(
+    retriever: PointwiseReranker, change: dict[str, Any], found: str
+) -> None:
     with pytest.raises(InputError, match=found):
         ranking(first_stage(texts_worth(3)), replace(retriever, **change))
