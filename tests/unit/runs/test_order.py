@@ -31,6 +31,27 @@ def test_parts_are_merged_and_cut_at_k() -> None:
     assert merge(parts, 3, lambda documents: -documents).documents.tolist() == [0, 4, 1, 4]
 
 
+def test_sets_of_queries_are_joined_one_after_the_other() -> None:
+    first = TopDocuments(np.array([0, 2, 2]), np.array([0, 1]), np.array([2.0, 1.0]))
+    other = TopDocuments(np.array([0, 1]), np.array([4]), np.array([7.0]))
+    joined = TopDocuments.joined([first, other])
+    assert joined.offsets.tolist() == [0, 2, 2, 3]
+    assert joined.documents.tolist() == [0, 1, 4]
+    assert joined.scores.tolist() == [2, 1, 7]
+    assert TopDocuments.joined([]).offsets.tolist() == [0]
+
+
+@pytest.mark.parametrize("later_first", [True, False])
+def test_documents_are_listed_by_their_ids(
+    later_first: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(order, "LATER_FIRST", later_first)
+    ids = id_array(["b", "d", "a", "c"])
+    ascending = order.by_id(order.keys(ids))
+    assert ids[ascending].tolist() == ["a", "b", "c", "d"]
+    assert order.tie_order(ascending).tolist() == order.key_order(order.keys(ids)).tolist()
+
+
 def test_ranks_count_what_is_before() -> None:
     scores = np.array([[1.0, 2.0, 2.0, 3.0, 2.0]])
     tied = TieOrder(np.array([0, 4, 1, 2, 3]), "trec")

@@ -23,3 +23,14 @@ def test_a_score_of_minus_zero_is_zero(
         _, singles = top_k(scores, TieOrder(np.arange(600, dtype=np.int32), "trec"), k)
         assert singles[0, 0] == 0
         assert not np.signbit(singles[0, 0])
+
+
+@pytest.mark.parametrize("k", [3, 400])
+def test_of_equal_scores_in_single_precision_the_greatest_keys_are_the_best(
+    k: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(compiled.Work, "steps", compiled.STEPS)
+    keys = np.random.default_rng(3).permutation(1200)
+    [places], [singles] = top_k(np.ones((1, 1200), np.float32), TieOrder(keys, "trec"), k)
+    assert keys[places].tolist() == list(range(1199, 1199 - k, -1))
+    assert (singles == 1).all()
