@@ -80,8 +80,8 @@ def check_arguments(args: argparse.Namespace) -> None:
 
 def tune_fusions(args: argparse.Namespace) -> None:
     """Tunes a fusion, and prints the tried configurations and the figures of the held-out run."""
-    from irtoolkit.fusing.files import tune_files
     from irtoolkit.fusing.search import FusionSearch
+    from irtoolkit.fusing.tuned import tune_files
     from irtoolkit.papers.tune import parse_grid
 
     names = ("methods", "normalise", "step", "folds", "inner", "seed", "depth")

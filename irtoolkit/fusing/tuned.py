@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from os import PathLike, fspath
@@ -10,7 +11,7 @@ from typing import Any
 from irtoolkit.base.arguments import checked
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import StrPath
-from irtoolkit.base.paths import same_place, shown
+from irtoolkit.base.paths import same_place, shown, without_credentials
 from irtoolkit.base.progress import tqdm
 from irtoolkit.base.search_logs import alone
 from irtoolkit.base.stamps import unchanged
@@ -21,15 +22,19 @@ from irtoolkit.fusing.configurations import Configuration
 from irtoolkit.fusing.log import LearnedFusion, about, learned_record, read_tried, write_log
 from irtoolkit.fusing.search import HELD_OUT, FusionBench, FusionSearch, TriedFusion
 from irtoolkit.ranking.fusion import fuse
+from irtoolkit.ranking.fusion_files import run_input
 from irtoolkit.ranking.fusion_methods import Method
 from irtoolkit.runs import Run
 from irtoolkit.runs.exact_ranks import read_ranks
+from irtoolkit.runs.publish import publish
+from irtoolkit.runs.storage import RunForm, check_run_name
 from irtoolkit.scoring.check import read_run
 from irtoolkit.scoring.compare import Comparison, compare
 from irtoolkit.scoring.evaluation import parse_measures
 from irtoolkit.scoring.folds import folds_of
 from irtoolkit.scoring.score import Scores, score
 from irtoolkit.scoring.significance import Correction, PairedTest
+from irtoolkit.version import __version__
 
 
 @dataclass(frozen=True)
@@ -207,6 +212,48 @@ def tune_fusion(
         keys = {configuration.key for configuration in tried}
         rest = [fusion for key, fusion in by_key.items() if key not in keys]
         write_log(log, record, [*listed, *rest], _outcome(result))
+    return result
+
+
+def tune_files(
+    data: Any,
+    paths: Sequence[StrPath],
+    output: StrPath | None,
+    search: FusionSearch,
+    *,
+    measure: Any = None,
+    log: StrPath | None = None,
+    form: RunForm = "trec",
+) -> TunedFusion:
+    """Tunes a fusion of run files; writes the held-out run, and a record beside it.
+
+    Args:
+        data, search, measure, log: see `tune_fusion`.
+        paths: runs in TREC text, .gz or Parquet.
+        output: the file of the held-out run; None writes none.
+        form: of the file, see `Run.write`.
+
+    Raises:
+        InputError: see `tune_fusion`; or the file cannot be written.
+    """
+    started = time.monotonic()
+    if output is not None:
+        check_run_name(output, form)
+    result = tune_fusion(data, paths, search, measure=measure, log=log)
+    if output is None:
+        return result
+    inputs = [run_input(path, run) for path, run in zip(paths, result.bench.runs, strict=True)]
+    record = {
+        "dataset": result.bench.dataset.id,
+        "system": result.run.tag,
+        "retriever": HELD_OUT,
+        "settings": {**asdict(search), "measure": result.bench.name},
+        "chosen": [asdict(configuration) for configuration in result.chosen],
+        "runs": [{**item, "file": without_credentials(item["file"])} for item in inputs],
+        "depth": search.depth,
+        "version": __version__,
+    }
+    publish(result.run, output, record, time.monotonic() - started, form=form)
     return result
 
 

@@ -122,7 +122,7 @@ def term_index(retriever: TermRetriever, task: Task) -> TermIndex:
     whether it has changed, and where all of it is read or the candidates are most of it.
     """
     form, apart = PostingsIndex(retriever), retriever.statistics == "candidates"
-    cached = _cached(retriever, task)
+    cached = _cached(retriever, form, task)
     if cached is not None:
         shards, ids = retriever.postings(cached), task.doc_ids
         if not task.ranks_corpus:
@@ -139,14 +139,16 @@ def term_index(retriever: TermRetriever, task: Task) -> TermIndex:
     return TermIndex(retriever.searcher(shards), numbers, apart)
 
 
-def _cached(retriever: TermRetriever, task: Task) -> Sequence[PostingsShard] | None:
+def _cached(
+    retriever: TermRetriever, form: PostingsIndex, task: Task
+) -> Sequence[PostingsShard] | None:
     """Returns the shards of the collection's index in the cache; None where it is not built there."""
     dataset = task.dataset
     if dataset is None or dataset.docs_key is None:
         return None
     if not (retriever.reads_corpus() or _is_most(task, dataset)):
         return None
-    settings = sorted(PostingsIndex(retriever).settings.items())
+    settings = sorted(form.settings.items())
     key = str(cache_home()), dataset.id, dataset.docs_key, task.doc_view, repr(settings)
     parts = _OPEN.pop(key, None)
     if parts is None or not all(part.docs.documents.folder.is_dir() for part in parts):
