@@ -85,7 +85,7 @@ def goals(rows: list[Row]) -> list[tuple[str, str, bool]]:
 
 
 def named(cell: Row) -> str:
-    return f"{cell['words']} words, k={cell['k']}, {cell['asked']}"
+    return f"{cell['words']} words, k={cell['k']}, {cell['mode']}"
 
 
 def tables(rows: list[Row]) -> list[TextTable]:
