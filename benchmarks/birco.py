@@ -151,7 +151,7 @@ def measured(task: str, folder: Path, ranks: Path | None, given: bool) -> dict[s
             if one.system != baseline:
                 rows[one.system].setdefault("p", {})[baseline] = one.corrected
     tried = _tried(task, data, runs)
-    return {"dataset": data.id, "queries": len(data.queries()), "rows": rows, "tried": tried}
+    return {"dataset": data.id, "queries": len(data.queries), "rows": rows, "tried": tried}
 
 
 def _tried(task: str, data: Any, runs: dict[str, Run]) -> dict[str, float]:
@@ -182,7 +182,7 @@ def _run(data: Any, name: str, path: Path) -> Run:
 def _is_here(task: str, ranks: Path) -> bool:
     """Whether a task has rankings, and judgments that they can be scored by."""
     try:
-        return any((ranks / task).glob("*.pickle")) and bool(ir.load(f"birco/{task}").queries())
+        return any((ranks / task).glob("*.pickle")) and bool(ir.load(f"birco/{task}").queries)
     except InputError as error:
         print(f"{task}: published figures kept as they were; {error.found}", flush=True)
         return False

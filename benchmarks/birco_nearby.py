@@ -128,7 +128,7 @@ def _relic_queries() -> Iterator[dict[str, Any]]:
             for book, _, _ in passages.groups
         }
         golds = dataset.relevant()
-        for query in dataset.queries():
+        for query in dataset.queries:
             sentences, vectors = books[query.book]
             parts = [*query.left, *query.right]
             similar = encode.most_similar(parts, vectors, query.length)
@@ -224,7 +224,7 @@ def reported(ranks: Path, best: tuple[float, int, float]) -> dict[str, Any]:
                 rows[one.system].setdefault("p", {})[baseline] = one.corrected
     tried = scored(load_task(data), data.relevant()).mean(axis=1).tolist()
     return {
-        "dataset": data.id, "queries": len(data.queries()), "rows": rows,
+        "dataset": data.id, "queries": len(data.queries), "rows": rows,
         "tried": dict(zip(("BM25", *map(_named, GRID)), tried, strict=True)),
     }  # fmt: skip
 

@@ -101,7 +101,7 @@ def known_passages(without: Sequence[str]) -> dict[str, tuple[Novel, list[Known]
             if book.name not in without:
                 mine = books.setdefault(book.name, (novel, []))[0]
                 assert len(mine.sentences) == len(novel.sentences)
-        texts = {query.query_id: query for query in data.queries()}
+        texts = {query.query_id: query for query in data.queries}
         for query_id, docs in data.relevant().items():
             spans = [Span.parse(doc) for doc in docs]
             if spans and spans[0].book in books:

@@ -148,7 +148,7 @@ def _plots(name: str, titles: list[str], tokens: Tokens) -> dict[str, Any]:
 def _birco(name: str, tokens: Tokens) -> dict[str, Any]:
     dataset = Dataset.load(name)
     docs = {doc.doc_id: doc.text for doc in dataset.docs_iter()}
-    queries = {query.query_id: query.text for query in dataset.queries()}
+    queries = {query.query_id: query.text for query in dataset.queries}
     number = {doc: place for place, doc in enumerate(docs)}
     given = dataset.pools()
     pools = np.full((len(queries), max(map(len, given.values()))), -1, np.int32)
@@ -165,7 +165,7 @@ def _birco(name: str, tokens: Tokens) -> dict[str, Any]:
 
 def _queries(name: str) -> tuple[list[Any], Any]:
     """The queries of both splits, and which of them are of the validation split."""
-    parts = [Dataset.load(f"{name}/{split}").queries() for split in SPLITS]
+    parts = [Dataset.load(f"{name}/{split}").queries for split in SPLITS]
     return [*parts[0], *parts[1]], np.repeat([False, True], list(map(len, parts)))
 
 

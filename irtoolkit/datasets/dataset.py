@@ -25,6 +25,22 @@ from irtoolkit.datasets.named import source_named
 from irtoolkit.runs import Qrels
 
 
+class QueryRecords(list[Any]):
+    """The query records of a dataset in order, each found by its id with `lookup`."""
+
+    def lookup(self, query_id: str) -> Any:
+        """Returns the record of a query.
+
+        Raises:
+            InputError: there is no such query.
+        """
+        for record in self:
+            if record.query_id == query_id:
+                return record
+        guess = did_you_mean(str(query_id), (record.query_id for record in self)).strip()
+        raise InputError(f"no query {query_id!r}", remedy=guess or None)
+
+
 class Dataset:
     """Queries, documents, relevance judgments and candidates under one id.
 
@@ -123,13 +139,14 @@ class Dataset:
         """Returns whether it has "queries", "docs", "qrels" or "scoreddocs"."""
         return bool(getattr(self.source, f"has_{kind}")())
 
-    def queries(self) -> list[Any]:
-        """Returns the query records in order; empty if there are none."""
-        return list(self.source.queries_iter()) if self.has("queries") else []
+    @cached_property
+    def queries(self) -> QueryRecords:
+        """The query records in order; empty if there are none."""
+        return QueryRecords(self.source.queries_iter() if self.has("queries") else ())
 
     def query_ids(self) -> list[str]:
         """Returns the ids of all queries in order."""
-        return [query.query_id for query in self.queries()]
+        return [query.query_id for query in self.queries]
 
     @cached_property
     def qrels(self) -> Qrels:

@@ -180,7 +180,7 @@ def _ranked(
 def _queries(dataset: Dataset, system: System) -> dict[str, Segments]:
     """Query id to text."""
     texts: dict[str, Segments] = {}
-    for record in dataset.queries():
+    for record in dataset.queries:
         if record.query_id in texts:
             raise InputError(f"query {record.query_id} occurs twice in dataset {dataset.id}")
         with system.reading(dataset.id):

@@ -51,7 +51,7 @@ class SystemSession:
         self._system, self._dataset = system, Dataset.of(data)
         self._first = None if system.first is None else SystemSession(system.first, self._dataset)
         self._task = task = _load(system, self._dataset)
-        self._records = self._dataset.queries()
+        self._records = self._dataset.queries
         self._place = {query_id: position for position, query_id in enumerate(task.query_ids)}
         self._pools: list[Ints] = [np.empty(0, np.int64)] * len(task.query_ids)
         for group in task.groups:

@@ -200,7 +200,7 @@ def load_task(
                 if kind == "queries"
                 else None,
             )
-    queries = dataset.queries()
+    queries = dataset.queries
     query_ids = _distinct([record.query_id for record in queries], dataset.id)
     doc_ids, pools = _candidates(dataset, list(query_ids))
     if not doc_ids and not any(True for _ in dataset.docs_iter()):

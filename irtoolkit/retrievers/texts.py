@@ -161,7 +161,7 @@ class DatasetTexts:
         return [view(query, name) for query in records]
 
     def only(self, queries: Ints) -> DatasetTexts:
-        records = self.dataset.queries() if self._records is None else self._records
+        records = self.dataset.queries if self._records is None else self._records
         return DatasetTexts(self.dataset, [records[number] for number in queries.tolist()])
 
     def docs(self, doc_ids: Ids, name: str, whole: bool) -> DocTexts:

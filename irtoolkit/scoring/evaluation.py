@@ -135,8 +135,21 @@ class Evaluation:
     folds: tuple[NDArray[np.intp], ...]
     judged_rows: int | None = None
 
+    def __repr__(self) -> str:
+        figures = ", ".join(f"{name} {value:.4f}" for name, value in self.figures().items())
+        return f"Evaluation({len(self.query_ids)} queries: {figures})"
+
     def per_query(self, name: str) -> NDArray[np.float64]:
-        """Returns (Q,) the values of one measure."""
+        """Returns (Q,) the values of one measure.
+
+        Raises:
+            InputError: it was not evaluated.
+        """
+        if name not in self.measures:
+            raise InputError(
+                f"no measure {name!r} among the scores",
+                remedy=f"there are {', '.join(self.measures)}",
+            )
         row: NDArray[np.float64] = self.values[list(self.measures).index(name)]
         return row
 

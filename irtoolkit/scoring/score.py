@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from irtoolkit.base.arguments import shown_value
 from irtoolkit.base.errors import InputError
+from irtoolkit.base.near import did_you_mean
 from irtoolkit.base.progress import DELAY, tqdm
 from irtoolkit.base.tables import TableCell, TextTable
 from irtoolkit.datasets.dataset import Dataset
@@ -75,7 +76,16 @@ class Scores:
         return [str(name) for name in next(iter(self.evaluations.values())).query_ids]
 
     def __getitem__(self, system: str) -> Evaluation:
+        if system not in self.evaluations:
+            near = did_you_mean(str(system), self.systems)
+            raise InputError(
+                f"no run {shown_value(system)} among the scores",
+                remedy=f"{near}there are {', '.join(self.systems)}",
+            )
         return self.evaluations[system]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.evaluations)
 
     def __len__(self) -> int:
         return len(self.evaluations)
@@ -86,7 +96,7 @@ class Scores:
 
     def values(self, system: str, measure: str) -> NDArray[np.float64]:
         """Returns (Q,) the value of a measure for each judged query."""
-        return self.evaluations[system].per_query(measure)
+        return self[system].per_query(measure)
 
     def per_query(self) -> Iterator[tuple[str, str, str, float]]:
         """Yields (system, query id, measure, value) for every value."""

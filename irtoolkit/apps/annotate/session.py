@@ -33,7 +33,7 @@ class Session:
         self._dataset, self._queries = dataset, list(pool.documents)
         self._records = {
             record.query_id: record
-            for record in dataset.queries()
+            for record in dataset.queries
             if record.query_id in pool.documents
         }
         self._orders = {query: pool.order(query, annotator) for query in self._queries}

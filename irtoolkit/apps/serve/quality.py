@@ -81,7 +81,7 @@ def _quotations(dataset: Dataset) -> tuple[dict[str, str], dict[str, list[Span]]
         raise InputError(
             f"{dataset.id} has no judged queries", remedy="name one that has, such as relic/val"
         )
-    texts = {query.query_id: query.default_text() for query in dataset.queries()}
+    texts = {query.query_id: query.default_text() for query in dataset.queries}
     golds = {
         query: [Span.parse(doc) for doc in docs]
         for query, docs in dataset.relevant().items()

@@ -270,7 +270,7 @@ def records(dataset: Dataset, kind: type[T], description: str) -> list[T]:
     Raises:
         InputError: it has none, or others.
     """
-    queries = dataset.queries()
+    queries = dataset.queries
     if not queries or not isinstance(queries[0], kind):
         raise InputError(
             f"dataset {dataset.id} has no {description}",

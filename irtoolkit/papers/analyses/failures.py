@@ -109,7 +109,7 @@ class _Study:
         """Every query with a relevant document."""
         relevant, docs = self.dataset.relevant(), self.dataset.docs_store()
         cases = []
-        for record in self.dataset.queries():
+        for record in self.dataset.queries:
             golds = relevant.get(record.query_id)
             if golds:
                 ranks = tuple(

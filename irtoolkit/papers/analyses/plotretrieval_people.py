@@ -80,7 +80,7 @@ def _few(dataset: Dataset) -> dict[str, Sequence[str]]:
 def _write(inputs: Given, pools: Mapping[str, Sequence[str]]) -> None:
     dataset = inputs.datasets[0]
     docs = dataset.docs_store()
-    texts = {query.query_id: query.default_text() for query in dataset.queries()}
+    texts = {query.query_id: query.default_text() for query in dataset.queries}
     assert inputs.sheet is not None
     # In order of id, which says nothing about relevance.
     rows = [

@@ -68,7 +68,7 @@ def _figures(dataset: Dataset) -> tuple[TableCell, ...]:
     """Returns queries, candidates and relevant documents of one, and words of both, on average."""
     from irtoolkit.base.progress import tqdm
 
-    queries = dataset.queries()
+    queries = dataset.queries
     if not queries or not dataset.has("docs"):
         raise InputError(f"dataset {dataset.id} has no queries or no documents")
     words = [len(query.default_text().split()) for query in queries]

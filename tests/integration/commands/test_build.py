@@ -179,7 +179,7 @@ def test_the_published_form(
     monkeypatch.setenv("IRTOOLKIT_DATA", str(Path("data").resolve()))
     for split in splits:
         theirs, ours = Dataset.load(f"{name}/{split}"), Dataset.load(f"data/{name}/{split}")
-        assert theirs.queries() == ours.queries()
+        assert theirs.queries == ours.queries
         assert theirs.relevant() == ours.relevant()
         assert not ours.has("scoreddocs") or theirs.pools() == ours.pools()
 

@@ -97,7 +97,7 @@ def test_the_published_form(here: Path, monkeypatch: pytest.MonkeyPatch) -> None
     shutil.copytree(done(here), here / "data" / "csfcube")
     monkeypatch.setenv("IRTOOLKIT_DATA", str(here / "data"))
     theirs, ours = Dataset.load("csfcube"), Dataset.load("mine")
-    assert theirs.queries() == ours.queries()
+    assert theirs.queries == ours.queries
     assert list(theirs.qrels_iter()) == list(ours.qrels_iter())
     assert theirs.protocol.folds == ours.protocol.folds
     assert len(ours.protocol.folds) == 2
@@ -221,7 +221,7 @@ def test_the_release_is_built_again(real_csfcube: Path, tmp_path: Path) -> None:
             p: by_candidate(lists) for p, lists in papers.items()
         }
     theirs, ours = Dataset.load("csfcube"), Dataset.load(str(tmp_path / "again"))
-    assert theirs.queries() == ours.queries()
+    assert theirs.queries == ours.queries
     assert {(r.query_id, r.doc_id): r for r in theirs.qrels_iter()} == {
         (r.query_id, r.doc_id): r for r in ours.qrels_iter()
     }

@@ -148,9 +148,9 @@ def test_answers_of_kilt_are_those_of_the_release(texts: Path) -> None:
     build_egret("answers", [sample], "mine", Recipe(dev=("eli5-dev-kilt.jsonl",)))
     for split in ("train", "dev"):
         theirs, ours = Dataset.load(f"egret/sample/{split}"), Dataset.load(f"mine/{split}")
-        both = {query.query_id: query for query in theirs.queries()}
+        both = {query.query_id: query for query in theirs.queries}
         kept = [query for query in both.values() if query.left or query.right]
-        assert kept == ours.queries()
+        assert kept == ours.queries
     docs = {doc.doc_id: " ".join(doc.text.split()) for doc in theirs.docs_iter()}
     assert all(docs[doc.doc_id] == doc.text for doc in ours.docs_iter())
 
@@ -161,8 +161,8 @@ def test_a_damaged_folder_is_one_line(texts: Path) -> None:
     for number, line in enumerate(["{}", lines[0], lines[1][:40]], 2):
         Path("mine/train.jsonl").write_text("\n".join([lines[0], *lines[2:number], line]), "utf-8")
         with pytest.raises(InputError) as raised:
-            Dataset.load("mine/dev").queries()
+            _ = Dataset.load("mine/dev").queries
         assert (raised.value.line, raised.value.file) == (number, str(texts / "mine/train.jsonl"))
     Path("mine/train.jsonl").unlink()
     with pytest.raises(InputError, match=r"release file train\.jsonl is missing"):
-        Dataset.load("mine/dev").queries()
+        _ = Dataset.load("mine/dev").queries

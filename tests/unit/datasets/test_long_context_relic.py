@@ -65,7 +65,7 @@ def release(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_examples_are_windows_of_relic(release: Path, under: str) -> None:
     write(release / under if under else release)
     dataset = Dataset.load("long-context-relic")
-    assert [(q.query_id, q.book, q.length, q.left, q.right) for q in dataset.queries()] == [
+    assert [(q.query_id, q.book, q.length, q.left, q.right) for q in dataset.queries] == [
         ("1", "the_inn", 1, ("Nothing happens:",), ("And yet, \n\nall of it.",)),
         ("2", "the_inn", 2, ("Nothing happens:",), ("And yet, \n\nall of it.",)),
         ("3", "A_Long_Walk", 1, (), ("And yet, \n\nall of it.",)),
@@ -84,7 +84,7 @@ def test_examples_are_windows_of_relic(release: Path, under: str) -> None:
 def test_subsets(release: Path) -> None:
     write(release)
     ids = {
-        name: [query.query_id for query in Dataset.load(f"long-context-relic/{name}").queries()]
+        name: [query.query_id for query in Dataset.load(f"long-context-relic/{name}").queries]
         for name in ("human", "close-reading")
     }
     assert ids == {"human": ["2"], "close-reading": ["1", "2"]}
@@ -104,7 +104,7 @@ def test_subsets(release: Path) -> None:
 def test_a_damaged_example_is_refused(release: Path, change: dict[str, str], message: str) -> None:
     write(release, [{**ROW, **change}, ROW])
     with pytest.raises(InputError) as error:
-        Dataset.load("long-context-relic").queries()
+        _ = Dataset.load("long-context-relic").queries
     assert message in str(error.value)
 
 
@@ -124,7 +124,7 @@ def test_a_damaged_file_is_refused(
 ) -> None:
     write(release, rows, books)
     with pytest.raises(InputError) as error:
-        Dataset.load("long-context-relic").queries()
+        _ = Dataset.load("long-context-relic").queries
     assert message in str(error.value)
 
 
@@ -145,7 +145,7 @@ def test_damage_between_fields_is_refused(
     path.write_bytes(change(path.read_bytes().decode()).encode())
     usual = csv.field_size_limit()
     with pytest.raises(InputError) as error:
-        Dataset.load("long-context-relic").queries()
+        _ = Dataset.load("long-context-relic").queries
     assert message in str(error.value)
     assert csv.field_size_limit() == usual
 
@@ -157,7 +157,7 @@ def test_a_folder_without_the_files_is_none(release: Path, monkeypatch: Any) -> 
     monkeypatch.setattr("irtoolkit.datasets.downloads.fetch", offline)
     release.mkdir()
     with pytest.raises(InputError, match="not on this machine and could not be downloaded: no net"):
-        Dataset.load("long-context-relic").queries()
+        _ = Dataset.load("long-context-relic").queries
 
 
 @pytest.mark.parametrize(

@@ -54,7 +54,7 @@ def test_topics_rank_the_corpus_or_the_pools_of_their_ids(write: Write) -> None:
     name = sample().query_ids()[0]
     path = write("topics.jsonl", f'{{"_id": "{name}", "text": "parsing"}}\n')
     corpus = with_topics(sample(), path)
-    assert [(q.query_id, q.default_text()) for q in corpus.queries()] == [(name, "parsing")]
+    assert [(q.query_id, q.default_text()) for q in corpus.queries] == [(name, "parsing")]
     assert len(corpus.pools()[name]) == 48
     assert not corpus.has("qrels")
     assert corpus.about is None
@@ -127,4 +127,4 @@ def test_the_first_line_of_queries_shows_their_format(
     Path(name).write_text(text)
     docs = ir.load({"d1": "a captain"})
     for data in (ir.load({"d1": "a"}, queries=name), ir.load(docs, queries=Path(name))):
-        assert {query.query_id: query.text for query in data.queries()} == {"q1": "a captain"}
+        assert {query.query_id: query.text for query in data.queries} == {"q1": "a captain"}

@@ -95,7 +95,7 @@ def test_kept_documents_are_asked_with_the_same_queries(
     pytest.importorskip("sentence_transformers")
     monkeypatch.setenv("IRTOOLKIT_CACHE", str(tmp_path / "cache"))
     dataset = Dataset.load("egret/sample/dev")
-    folder = tiny.save(tmp_path / "model", texts=[q.context for q in dataset.queries()])
+    folder = tiny.save(tmp_path / "model", texts=[q.context for q in dataset.queries])
     settings = {"model": str(folder), "pooling": "cls", "query": "masked", "query_length": 14}
     found = {}
     for cut in ("sides", "end"):

@@ -49,7 +49,7 @@ def test_other_queries_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(InputError, match=r"^the queries of \S+ are not those of the driver"):
         there.queries(DEFAULT_VIEW)
     # Those that are given go along.
-    given = DatasetTexts(data, data.queries()[1:])
+    given = DatasetTexts(data, data.queries[1:])
     assert work.unpack(work.pack(given)).queries(DEFAULT_VIEW) == [("house",)]
 
 

@@ -81,7 +81,7 @@ def test_mteb_ranks_candidates_only(tmp_path: Path) -> None:
     data = ir.load(RELIC)
     source = ir.load(
         {doc.doc_id: doc.text for doc in data.docs_iter()},
-        queries={query.query_id: query.default_text() for query in data.queries()},
+        queries={query.query_id: query.default_text() for query in data.queries},
         qrels=data.qrels,
     )
     folder = ir.export(source, "mteb", tmp_path / "out")
@@ -143,7 +143,7 @@ def test_beir_loads_the_folder_and_gives_our_figure(tmp_path: Path, dataset: str
     folder = ir.export(dataset, "beir", tmp_path / "out")
     corpus, queries, qrels = loader.GenericDataLoader(str(folder)).load(split="test")
     data = ir.load(dataset)
-    assert queries == {query.query_id: query.default_text() for query in data.queries()}
+    assert queries == {query.query_id: query.default_text() for query in data.queries}
     assert {name: f"{row['title']} {row['text']}".strip() for name, row in corpus.items()} == {
         doc.doc_id: doc.default_text().strip() for doc in data.docs_iter()
     }

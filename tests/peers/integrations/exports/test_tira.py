@@ -44,5 +44,5 @@ def test_texts_are_those_of_the_dataset(tmp_path: Path) -> None:
         doc.doc_id: doc.default_text() for doc in data.docs_iter()
     }
     assert {unquote(query.query_id): query.default_text() for query in read.queries_iter()} == {
-        query.query_id: query.default_text() for query in data.queries()
+        query.query_id: query.default_text() for query in data.queries
     }

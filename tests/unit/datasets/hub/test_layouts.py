@@ -59,8 +59,8 @@ def test_a_split_is_named_after_the_dataset(tmp_path: Path) -> None:
 def test_mtebs_layout_with_pools_and_instructions(tmp_path: Path) -> None:
     data = ir.load(f"hf:{written(tmp_path / 'one', MTEB)}")
     assert data.pools() == {"q1": ["d2", "d4", "d1"], "q2": ["d3", "d2", "d4"]}
-    assert [query.instruction for query in data.queries()] == ["only red ones", "of straw"]
-    assert data.queries()[0].default_text() == "red coat"
+    assert [query.instruction for query in data.queries] == ["only red ones", "of straw"]
+    assert data.queries[0].default_text() == "red coat"
     run = ir.retrieve(data, "bm25")
     assert {q: set(docs) for q, docs in run.as_dict().items()} == {
         "q1": {"d1", "d2", "d4"}, "q2": {"d2", "d3", "d4"},
@@ -94,7 +94,7 @@ def test_subsets_of_several_languages(tmp_path: Path) -> None:
     folder = written(tmp_path / "one", LANGUAGES)
     german, french = ir.load(f"hf:{folder}/de"), ir.load(f"hf:{folder}/fr/test")
     assert german.lang == "de"
-    assert [query.text for query in german.queries()] == ["Mantel"]
+    assert [query.text for query in german.queries] == ["Mantel"]
     assert french.qrels.as_dict() == {"1": {"2": 1}}
     with pytest.raises(InputError, match=r"has several subsets: de, fr"):
         ir.load(f"hf:{folder}")

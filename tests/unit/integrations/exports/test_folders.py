@@ -115,7 +115,7 @@ def test_tira_s_xml_is_read_whatever_texts_hold(tmp_path: Path) -> None:
 def test_both_sides_of_a_context_and_the_title_are_kept(tmp_path: Path) -> None:
     folder = ir.export("relic/sample/val", "hf", tmp_path / "relic")
     asked = {row["id"]: row for row in pq.read_table(folder / "queries/test.parquet").to_pylist()}
-    for query in ir.load("relic/sample/val").queries():
+    for query in ir.load("relic/sample/val").queries:
         row = asked[query.query_id]
         assert (tuple(row["left"]), tuple(row["right"])) == (query.left, query.right)
         assert (row["text"], row["length"]) == (query.context, query.length)

@@ -23,7 +23,7 @@ VAL = "relic/sample/val"
 def test_a_run_is_broken_down_by_the_length_of_the_quotation() -> None:
     data = Dataset.load(VAL)
     golds = data.relevant()
-    lengths = {query.query_id: query.length for query in data.queries()}
+    lengths = {query.query_id: query.length for query in data.queries}
     # Quotations of one sentence first, and no others.
     pools = data.pools()
     rows = {}
