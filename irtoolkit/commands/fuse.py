@@ -72,7 +72,7 @@ def _add_method(parser: argparse.ArgumentParser) -> None:
         "rrf, weighted, combsum, combmnz, rankproduct, condorcet, w_condorcet or a method of ranx;"
         " default: rrf",
     )
-    add("--k K", "of rrf, default: 60; of rankproduct, default: 100", type=number)
+    add("--k K", "of rrf, default: 60; of rankproduct, default: 100", type=float)
     add("--weights W...", "of weighted and w_condorcet: one for each run", type=float)
     add(
         "--normalise N",
@@ -142,12 +142,6 @@ def _settings(args: argparse.Namespace) -> dict[str, Any]:
     if twice is not None:
         raise InputError(f"setting {twice} is given twice")
     return {**settings, **others}
-
-
-def number(text: str) -> float:
-    """Returns a number; 60 and 60.0 are one in the record of a run."""
-    value = float(text)
-    return int(value) if value.is_integer() and abs(value) < 2**53 else value
 
 
 def _warn(name: str, method: Method, settings: dict[str, Any]) -> None:

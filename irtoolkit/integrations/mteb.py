@@ -10,7 +10,9 @@ equally.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +23,7 @@ from irtoolkit.datasets.formats import GenericDoc, GenericQuery, IrDataset
 from irtoolkit.datasets.handlers import DocsHandler, PoolsHandler, QueriesHandler
 from irtoolkit.datasets.hub.tasks import LANGUAGES
 from irtoolkit.integrations.exports.card import OWN, read_card
+from irtoolkit.integrations.exports.export import data_hash
 from irtoolkit.integrations.exports.licences import UNKNOWN
 from irtoolkit.ranking.from_index import retrieve
 from irtoolkit.ranking.systems import for_dataset, system_of
@@ -58,10 +61,12 @@ def task(folder: StrPath, main_score: str = "ndcg_at_10") -> Any:
 def _metadata(folder: StrPath, front: Mapping[str, Any], main_score: str) -> Any:
     recorded, licence = front[OWN], front.get("license", UNKNOWN)
     pools = "candidates" in recorded["counts"]
+    content = data_hash(Path(folder))
     return TaskMetadata(
-        name=recorded["dataset"].replace("/", "-"),
+        # MTEB keeps results by this name, and two datasets may have the same id.
+        name=f"{recorded['dataset'].replace('/', '-')}-{content[:8]}",
         description=f"{front['pretty_name']}, exported by irtoolkit {recorded['version']}.",
-        dataset={"path": str(Path(folder).resolve()), "revision": recorded["version"]},
+        dataset={"path": str(Path(folder).resolve()), "revision": content},
         type="Reranking" if pools else "Retrieval",
         category="t2t",
         eval_splits=[recorded["split"]],
@@ -97,7 +102,13 @@ class System:
     def mteb_model_meta(self) -> Any:
         """The facts that MTEB writes into its results."""
         name = self.name if "/" in self.name else f"irtoolkit/{self.name}"
-        facts = {"name": name, "revision": __version__, "modalities": ["text"]}
+        # MTEB keeps results by name and revision.
+        settings = json.dumps([self.lang, self.settings], sort_keys=True, default=str)
+        changed = bool(self.lang or self.settings)
+        revision = (
+            f"{__version__}-{sha256(settings.encode()).hexdigest()[:8]}" if changed else __version__
+        )
+        facts = {"name": name, "revision": revision, "modalities": ["text"]}
         return ModelMeta.create_empty(facts)
 
     def index(self, corpus: Any, **options: Any) -> None:

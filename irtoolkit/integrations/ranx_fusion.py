@@ -29,10 +29,12 @@ from irtoolkit.ranking.fusion_methods import (
     METHODS,
     Method,
     WholeRunMethod,
+    as_whole,
     finite_weights,
     method_named,
 )
 from irtoolkit.ranking.normalisation import check_normalisation
+from irtoolkit.retrievers.system_names import nearly
 from irtoolkit.runs import Run
 
 if TYPE_CHECKING:
@@ -81,7 +83,8 @@ class RanxMethod(WholeRunMethod):
         return self.method
 
     def settings(self) -> dict[str, Any]:
-        settings: dict[str, Any] = {"method": self.method, **self.parameters}
+        parameters = {name: as_whole(value) for name, value in self.parameters.items()}
+        settings: dict[str, Any] = {"method": self.method, **parameters}
         if self.weights is not None:
             settings["weights"] = list(self.weights)
         if self.normalise is not None:
@@ -183,6 +186,7 @@ def fusion_method(name: str, settings: Mapping[str, Any]) -> Method:
         InputError: there is no such method; a parameter is unknown, missing or has a wrong value;
             ranx is not installed.
     """
+    name = name if name in METHODS else nearly(name, (*METHODS, *KINDS)) or name
     method_name = name.removeprefix(PREFIX)
     if method_name != name:
         check_ordered(method_name)
@@ -192,12 +196,9 @@ def fusion_method(name: str, settings: Mapping[str, Any]) -> Method:
         except InputError as error:
             if name in METHODS:
                 raise
-            others = ", ".join(kind for kind in KINDS if kind not in METHODS)
-            guess = did_you_mean(name, [*KINDS, *METHODS])
-            ours = ", ".join(METHODS)
-            raise InputError(
-                error.found, remedy=f"{guess}there are {ours}, and with ranx {others}"
-            ) from None
+            guess = did_you_mean(name, [*KINDS, *METHODS]).strip()
+            listed = f"there are {', '.join(METHODS)}, and those of ranx"
+            raise InputError(error.found, remedy=guess or listed) from None
     load_ranx()
     return _ranx_method(method_name, dict(settings))
 

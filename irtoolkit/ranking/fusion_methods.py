@@ -38,8 +38,8 @@ class Method(ABC):
         return
 
     def settings(self) -> dict[str, Any]:
-        """Every parameter with its value."""
-        return asdict(self)
+        """Every parameter with its value; 60 and 60.0 are one."""
+        return {name: as_whole(value) for name, value in asdict(self).items()}
 
 
 class WholeRunMethod(Method):
@@ -232,9 +232,15 @@ METHODS: dict[str, type[Method]] = {
 }
 
 
+def as_whole(value: Any) -> Any:
+    """Returns a float that is a whole number as an int, and anything else as it is."""
+    is_whole = isinstance(value, float) and value.is_integer() and abs(value) < 2**53
+    return int(value) if is_whole else value
+
+
 def _check_k(k: Any) -> None:
     if not isinstance(k, int | float) or not 0 <= number(k) < math.inf:
-        raise InputError(f"k={shown_value(k)} is not a finite number of at least 0")
+        raise InputError(f"k={shown_value(as_whole(k))} is not a finite number of at least 0")
 
 
 def number(value: Any) -> float:

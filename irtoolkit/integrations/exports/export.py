@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -65,6 +66,11 @@ def check_same(source: Source, form: str, folder: StrPath) -> None:
                 file=folder,
                 remedy="name another, or remove this one",
             )
+
+
+def data_hash(folder: Path) -> str:
+    """Returns a hash of the files of an exported folder but its card."""
+    return hashlib.sha256(repr(sorted(_data(folder).items())).encode()).hexdigest()
 
 
 def _data(folder: Path) -> dict[str, str]:

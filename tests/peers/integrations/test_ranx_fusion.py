@@ -122,7 +122,7 @@ def test_training_runs_may_be_others() -> None:
         ("mixed", {"weights": [1, "x"]}, r"weights\[1\] 'x' is not a number"),
         ("sum", {"normalise": "zmuv"}, "no normalisation 'zmuv'"),
         ("posfuse", {}, "method posfuse is trained on judgments"),
-        ("bingo", {}, "no fusion method 'bingo' .*w_condorcet, and with ranx .*bayesfuse"),
+        ("bingo", {}, "no fusion method 'bingo' .*w_condorcet, and those of ranx"),
         ("ranx:condorcet", {}, "in each process .*--method condorcet"),
         ("ranx:w_condorcet", {"weights": [1, 2]}, "in each process .*--method w_condorcet"),
     ],
