@@ -13,7 +13,6 @@ from irtoolkit.base.streams import check_open, is_special, stream_of
 _NOT_WRITTEN = re.compile(
     r"\.(?:7z|br|bz2?|lz4|lzma|rar|t[bgx]z|tar|xz|z|zip|zstd?|gzip|gz|parquet)$", re.IGNORECASE
 )
-_WRITTEN = (".gz", ".parquet")
 # Ends of names that say what is in a file.
 _TELLING = re.compile(
     r"\.(?:csv|docx?|html?|json|jsonl|md|ndjson|parquet|pdf|qrels|run|svg|tex|toml|tsv|xlsx?|xml|ya?ml)$",
@@ -58,15 +57,20 @@ def check_packing(path: StrPath) -> None:
     """
     url = url_of(path)
     name = os.fspath(path) if url is None else split_query(url)[0]
-    ending = _NOT_WRITTEN.search(name)
-    if ending is None or name.endswith(_WRITTEN) or (url is None and is_special(path)):
+    ending = _not_written(name)
+    if ending is None or (url is None and is_special(path)):
         return
-    raise InputError(
-        f"cannot write: no {ending[0]} is written here",
-        file=path,
-        remedy="end the name in .gz for packed text, in .parquet where Parquet is written, or in"
-        " neither for plain text",
-    )
+    remedy = "end the name in .gz for packed text, in .parquet where Parquet is written, or in neither for plain text"
+    raise InputError(f"cannot write: no {ending} is written here", file=path, remedy=remedy)
+
+
+def _not_written(name: str) -> str | None:
+    """Returns the end of a file's name that says what is not written; None if there is none."""
+    if name.endswith(".gz"):  # packed text, but for .tar.gz and .parquet.gz
+        packed = _NOT_WRITTEN.search(name.removesuffix(".gz"))
+        return None if packed is None else f"{packed[0]}.gz"
+    ending = _NOT_WRITTEN.search(name)
+    return None if ending is None or name.endswith(".parquet") else ending[0]
 
 
 def check_ending(path: StrPath, content: str, *endings: str) -> None:

@@ -104,6 +104,15 @@ class CommandParser(argparse.ArgumentParser):
             setattr(parsed, FLAGS, flags)
         return parsed, rest
 
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        try:
+            super()._check_value(action, value)
+        except argparse.ArgumentError as error:
+            near = did_you_mean(str(value), map(str, action.choices or ())).strip()
+            if near and near not in error.message:
+                error.message = f"{error.message}; {near}"
+            raise
+
     def flags(self) -> list[str]:
         """Returns the flags of the command, without hidden ones."""
         return [
@@ -139,7 +148,8 @@ class CommandParser(argparse.ArgumentParser):
         if not word.startswith("-"):
             self.error(f"one argument too many: {word!r}{self._hint()}")
         flag = word.partition("=")[0]
-        near = did_you_mean(flag, self.flags()).strip()
+        near = system_flag(flag) or did_you_mean(flag, self.flags()).strip()
+        otherwise = "" if system_flag(flag) else otherwise
         self.error("; ".join(filter(None, (f"no flag {flag}", near, otherwise))))
 
     def _hint(self) -> str:
@@ -152,6 +162,14 @@ class CommandParser(argparse.ArgumentParser):
         if last == "TEXT":
             return "; put a text of several words between quotes"
         return "; name one command" if last == "COMMAND" else ""
+
+
+def system_flag(flag: str) -> str:
+    """Returns the remedy for a flag that has the name of a system; "" for any other flag."""
+    from irtoolkit.retrievers.system_names import general_name
+
+    name = general_name(flag.lstrip("-"))
+    return "" if name is None else f"a system is named without dashes: DATASET {name}"
 
 
 def add_command(subparsers: Any, name: str, module: Any) -> CommandParser:
@@ -179,6 +197,8 @@ def naming_flags(error: InputError, args: argparse.Namespace, flags: Sequence[st
     if key is None or key not in written:
         return error
     names: Sequence[str] = getattr(error, "known", ())
+    if said := system_flag(written[key]):
+        return InputError(f"no flag {written[key]}", remedy=said)
     near = nearest(written[key], [*flags, *(f"--{name}" for name in names)])
     guess = f"did you mean {', '.join(near)}?" if near else ""
     if len(near) == 1:

@@ -1,8 +1,8 @@
 """Register a folder of documents, topics and judgments as a dataset.
 
 Documents are TREC SGML (<DOC>), JSON lines, CSV or Parquet (id, and text, contents or body; title if
-there is one), TSV (id, tab, text), or books: .txt, .md, .epub or .html files, or one in place of FOLDER,
-which are divided into passages of 3 sentences, or of --sentences N. Topics are TREC SGML (<top>) or XML
+there is one), TSV (id, tab, text), or books: .txt, .md, .epub or .html files,
+which are divided into passages of 3 sentences, or of --sentences N. One file of documents may stand in place of FOLDER. Topics are TREC SGML (<top>) or XML
 (<topic>), JSON lines, CSV, Parquet or TSV; judgments are TREC qrels, BEIR's TSV, or CSV or Parquet
 (query_id, doc_id, relevance). Candidates of each topic are top_ranked (JSON lines or Parquet with
 query-id and corpus-ids), or a run: a file whose name has top_ranked, candidates or pool, or --pools FILE.
@@ -47,7 +47,7 @@ EXAMPLES = (
 def configure(parser: argparse.ArgumentParser) -> None:
     add = partial(argument, parser)
     add("[NAME]", "id of the dataset")
-    add("[FOLDER]", "folder of the collection, or a book")
+    add("[FOLDER]", "folder of the collection, or one file of documents")
     add("--docs FILE...", "files of documents, or folders of such files")
     add("--topics FILE", "file of topics, or none")
     add("--qrels FILE", "file of judgments, or none")
@@ -82,12 +82,22 @@ def execute(args: argparse.Namespace) -> None:
             raise InputError(f"{others[0]} without FOLDER", remedy="name the folder")
         _replace(args)
     elif args.folder is None:
-        raise InputError(
-            f"no folder for {args.name}",
-            remedy="irtoolkit register NAME FOLDER; see irtoolkit register --help",
-        )
+        raise _without_folder(args.name)
     else:
         _register(args)
+
+
+def _without_folder(name: str) -> InputError:
+    from irtoolkit.datasets.local.registry import read_registry
+
+    record = read_registry().get(name)
+    if record is None:
+        remedy = "irtoolkit register NAME FOLDER; see irtoolkit register --help"
+        return InputError(f"no folder for {name}", remedy=remedy)
+    return InputError(
+        f"{name} is registered already, with the files of {record.folder}",
+        remedy=f"irtoolkit register {name} --replace registers them again after a change",
+    )
 
 
 def _register(args: argparse.Namespace) -> None:

@@ -12,7 +12,7 @@ import ir_datasets
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.missing import no_such_file
-from irtoolkit.base.near import did_you_mean
+from irtoolkit.base.near import nearest
 from irtoolkit.base.paths import is_url, same_place
 from irtoolkit.datasets import dataset_ids
 from irtoolkit.datasets.built import built_dataset
@@ -45,12 +45,15 @@ def source_named(dataset_id: str) -> Any:
                 return dataset
         # What begins ids is a name too, of irtoolkit datasets NAME.
         beginnings = {name.partition("/")[0] for name in ours}
-        guess = did_you_mean(dataset_id, sorted({*ours, *ir_datasets.registry, *beginnings}))
+        near = nearest(dataset_id, sorted({*ours, *ir_datasets.registry, *beginnings}))
+        names = dict.fromkeys(filter(None, map(_first_with_data, near)))
+        guess = f"did you mean {', '.join(names)}? " if names else ""
         listed = "irtoolkit datasets lists ours"
-        parts = [name for name in ours if name.startswith(f"{dataset_id}/")]
-        if parts:
+        group = dataset_id.lower()
+        parts = [name for name in ours if name.startswith(f"{group}/")]
+        if parts and group not in ours:
             guess = f"name a part, such as {parts[0]}; "
-            listed = f"irtoolkit datasets {dataset_id} lists them"
+            listed = f"irtoolkit datasets {group} lists them"
         if is_url(dataset_id):
             raise InputError(
                 "not a file of documents or judgments by its name",
@@ -84,6 +87,14 @@ def _is_missing_folder(name: str) -> bool:
     path = os.path.expanduser(name)
     is_path = path.endswith(os.sep) or (path.startswith((".", os.sep)) and not Path(path).suffix)
     return is_path and not os.path.exists(path)
+
+
+def _first_with_data(name: str) -> str | None:
+    """Returns a name, or the first that it begins if it has no data of its own, as beir has none."""
+    if name in ir_datasets.registry and _has_data(ir_datasets.load(name)):
+        return name
+    ids = sorted({*dataset_ids(), *ir_datasets.registry})
+    return next((one for one in ids if one.startswith(f"{name}/")), None)
 
 
 def _has_data(source: Any) -> bool:

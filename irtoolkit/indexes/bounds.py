@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from irtoolkit.base.errors import InputError
+from irtoolkit.base.plurals import number_of
 
 
 class DamagedIndexError(InputError):
@@ -87,7 +88,9 @@ def check_length(column: Any, count: int, file: Path) -> None:
     """
     if not column.ndim or len(column) != count:
         length = len(column) if column.ndim else 0
-        raise DamagedIndexError(f"damaged: it has {length:,} rows and not {count:,}", file=file)
+        raise DamagedIndexError(
+            f"damaged: it has {number_of(length, 'rows', ',')} and not {count:,}", file=file
+        )
 
 
 def check_finite(

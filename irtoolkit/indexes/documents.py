@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import Ints
+from irtoolkit.base.plurals import number_of
 from irtoolkit.indexes.bounds import DamagedIndexError, check_length, check_places
 from irtoolkit.indexes.strings import Strings, StringsWriter, encoded, mapped
 from irtoolkit.runs.order import id_keys
@@ -72,7 +73,7 @@ class Documents:
         check_length(self.hashes, count, self.folder / "hashes.npy")
         if texts is not None and len(texts) != count:
             raise DamagedIndexError(
-                f"damaged: it is of {len(texts):,} texts and not {count:,}",
+                f"damaged: it holds {number_of(len(texts), 'texts', ',')}, of {number_of(count, 'documents', ',')}",
                 file=self.folder / "texts-starts.npy",
             )
         return self

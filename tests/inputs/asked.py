@@ -190,6 +190,9 @@ CALLS: tuple[tuple[str, Callable[[], Any], str], ...] = (
     ("an index of numbers", lambda: ir.index([1, 2], "bm25"), "text"),
     ("a search for nothing of k=0", lambda: ir.index(["a lamp"], "bm25").search("lamp", k=0), "0"),
     ("a search for an empty text", lambda: ir.index(["a lamp"], "bm25").search(""), "no text"),
+    ("scores of a run that is not there", lambda: ir.evaluate(_JUDGED, _RAN)["bm25"], "no run 'bm25'"),
+    ("a query that is not there", lambda: ir.load(_S).queries.lookup("q9"), "no query 'q9'"),
+    ("ranx's name of a test", lambda: ir.compare(_JUDGED, _RAN, Run.of(_RAN, "b"), measure="RR", test="ttest"), "did you mean student"),  # type: ignore[arg-type]
     ("a search of a number", lambda: ir.index(["a lamp"], "bm25").search(5), "one string"),
 )  # fmt: skip
 RIGHT: tuple[tuple[str, Callable[[], Any], Any], ...] = (
@@ -205,6 +208,10 @@ RIGHT: tuple[tuple[str, Callable[[], Any], Any], ...] = (
     ("grades that are whole floats", lambda: Qrels.of({"q": {"d": 2.0}}).as_dict(), {"q": {"d": 2}}),
     ("numpy's whole numbers for grades", lambda: Qrels.of({"q": {"d": np.int64(3)}}).as_dict(), {"q": {"d": 3}}),
     ("an iterator of rows", lambda: len(Run.of(iter([("q", "d", 1.0)]))), 1),
+    *((name, lambda name=name: ir.retrieve(ir.load(["a lamp"], queries={"q": "lamp"}), name).tag, tag) for name, tag in (
+        ("BM25", "bm25"), ("tf-idf", "tfidf"), ("Rm3", "rm3"), ("BM25-Anserini", "bm25-anserini"), ("TF_IDF", "tfidf"),
+    )),
+    ("a method of fusion in capitals", lambda: ir.fuse({"q": {"d": 1.0}}, {"q": {"d": 2.0}}, method="RRF").tag, "rrf"),
     ("minus zero", lambda: Run.of({"q": {"a": -0.0, "b": 0.0}}).ranking("q")[0].doc_id, "b"),
 )  # fmt: skip
 

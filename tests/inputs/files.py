@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+import irtoolkit as ir
 from irtoolkit.datasets.local.judgments import read_qrels
 from irtoolkit.indexes.manifest import FORMAT, Manifest
 from irtoolkit.runs import Run
@@ -286,6 +287,24 @@ def _collections() -> Iterator[Case]:
         yield Case("collections", f"topics {name}", line, files, word)
 
 
+PARTS = (
+    ("a.jsonl", "b.jsonl"), ("docs-news.jsonl", "docs-sport.jsonl"), ("a.json", "b.jsonl"), ("a.csv", "wiki.csv"),
+)  # fmt: skip
+
+
+def _parts() -> Iterator[Case]:
+    """Folders whose documents lie in files of any names."""
+    for names in PARTS:
+        rows = [b"id,text\nd%d,a lamp\n" if name.endswith("csv") else b'{"id": "d%d", "contents": "a"}\n' for name in names]  # fmt: skip
+        files = {f"own/{name}": row % number for number, (name, row) in enumerate(zip(names, rows, strict=True))}  # fmt: skip
+        yield Case("collections", " and ".join(names), lambda _: ir.load("own").docs_count(), files, right=lambda count, _: count == 2)  # fmt: skip
+    line = ("register", "own", "own")
+    mixed = {"own/a.jsonl": DOCS, "own/b.csv": b"id,text\nd9,a lamp\n"}
+    yield Case("collections", "parts of two formats", line, mixed, "choose with --docs FILE...")
+    twice = {"own/a.jsonl": DOCS, "own/b.jsonl": DOCS}
+    yield Case("collections", "a document in two parts", line, twice, "appears twice")
+
+
 def _beside() -> Iterator[Case]:
     """Exact ranks, and manifests of indexes."""
     digest, text = hashlib.sha256(RUN).hexdigest().encode(), b"q1\td1\t2\n"
@@ -333,4 +352,5 @@ def cases() -> Iterator[Case]:
     yield from _qrels()
     yield from _packed()
     yield from _collections()
+    yield from _parts()
     yield from _beside()

@@ -32,6 +32,7 @@ def _indexed() -> dict[str, bytes]:
         "twice.jsonl": _jsonl(_DOCS) + _jsonl({"a": "a boat"}),
         "docs.txt": _jsonl(_DOCS),
         "empty.jsonl": b"",
+        "empty.parquet": b"",
         "t.tsv": b"q1\twhale\n",
     }
     with tempfile.TemporaryDirectory() as folder:
@@ -64,6 +65,7 @@ INDEX: tuple[tuple[str, str], ...] = (
     ("index docs.txt -o iy", "documents are .jsonl, .csv, .tsv, .trec or .parquet files"),
     ("index twice.jsonl", "twice.jsonl:4: document a occurs twice, first on line 1"),
     ("index empty.jsonl", "empty.jsonl: there are no documents"),
+    ("index empty.parquet", "empty.parquet: an empty file"),
     ("search iy whale", "no dataset 'iy', and no index at iy"),
     ("search ix whale --set k1=1.5,b=0.3", "by spaces: k1=1.5 b=0.3"),
     ("search ix whale --system all-MiniLM-L6-v2", "bm25, not all-MiniLM-L6-v2"),
@@ -162,6 +164,12 @@ LINES: tuple[tuple[str, str], ...] = (
     (f"{_RETRIEVE} --b", "no flag --b; a setting needs a value: --b VALUE"),
     (f"eval {_S} a.run --metric AP", "did you mean --measures?"),
     ("fuse a.run b.run -o x.run --methd rrf", "did you mean --method"),
+    *((f"fuse a.run b.run -o x.{end}", f"no .{end} is written here") for end in ("parquet.gz", "tar.gz")),
+    (f"retrieve {_S} --bm25 -o x.run", "a system is named without dashes: DATASET bm25"),
+    (f"retrieve {_S} DirichletLM -o x.run", "did you mean ql?"),
+    ("compare q.qrels a.run b.run --test t-test", "did you mean student?"),
+    ("eval q.qrels BM25", "BM25 is a system, and runs are scored"),
+    ("eval BIRCO a.run", "name a part, such as birco/"),
     ("fuse a.run b.run -o x.run --method rff", "did you mean rrf"),
     *((f"rerank {_S} a.run {words}", said) for words, said in (
         ("random -o x.run --depth -3", "depth -3 is not at least 1"),

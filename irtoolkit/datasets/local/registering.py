@@ -26,6 +26,7 @@ from irtoolkit.datasets.local.registered import (
 )
 from irtoolkit.datasets.local.registry import CollectionRecord
 from irtoolkit.datasets.novels import LONGEST, read_novel
+from irtoolkit.datasets.text_file import is_text_file
 
 
 @dataclass(frozen=True)
@@ -59,7 +60,7 @@ def register_collection(
 
     Args:
         name: the id of the dataset.
-        folder: the folder with the collection's files, or its URL; or a book in a file.
+        folder: the folder with the collection's files, or its URL; or one file of documents, or a book.
         role_files: the user's choice of files; see `irtoolkit.datasets.local.folder.find_role_files`.
         lang: the language code of documents and topics.
         lenient: whether to accept judgments of documents that are not in the collection.
@@ -74,12 +75,12 @@ def register_collection(
         _check_name(name)
     _check_lang(lang)
     role_files = {role: files for role, files in (role_files or {}).items() if files is not None}
-    if _is_book(folder):
-        book = on_disk(folder)
+    if _is_file(folder):
+        file = on_disk(folder)
         others: dict[Role, Sequence[str]] = {
             role: [folders.NONE] for role in folders.ROLES if role != "docs"
         }
-        folder, role_files = book.parent, {"docs": [book.name], **others, **role_files}
+        folder, role_files = file.parent, {"docs": [file.name], **others, **role_files}
     location = _location(folder)
     local_folder = folder_at(location) or Path(location)
     role_contents = folders.find_role_files(local_folder, role_files)
@@ -118,12 +119,13 @@ def _lines(role_contents: Mapping[Role, folders.RoleFiles]) -> list[str]:
     return lines
 
 
-def _is_book(path: StrPath) -> bool:
-    """Returns whether this is a book of this machine."""
+def _is_file(path: StrPath) -> bool:
+    """Returns whether this is a file of documents of this machine, or a book."""
     if url_of(path) is not None:
         return False
     local_path = on_disk(path)
-    return local_path.suffix.lower() in SUFFIXES and local_path.is_file()
+    is_docs = local_path.suffix.lower() in SUFFIXES or is_text_file(local_path.name)
+    return is_docs and local_path.is_file()
 
 
 def _divided(docs: RoleFiles, sentences: int | None) -> RoleFiles:

@@ -220,7 +220,6 @@ def add_record(name: str, entry: CollectionRecord, *, replace: bool = False) -> 
         if existing is not None and not replace:
             raise InputError(
                 f"another collection is registered as {name}",
-                file=registry_path(),
                 remedy="add --replace to put this one in its place, or choose another name",
             )
         _write({**content, name: entry.to_json()})

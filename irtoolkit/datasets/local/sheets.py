@@ -47,7 +47,7 @@ _COLUMNS = {
 
 def form_of_table(path: Path) -> str | None:
     """Returns "parquet", "arrow" (Hugging Face's datasets), or None for any other file."""
-    if is_parquet_file(path):
+    if is_parquet_file(path) or path.suffix == ".parquet":
         return "parquet"
     return "arrow" if path.suffix == ".arrow" else None
 
@@ -231,5 +231,7 @@ def _used_columns(path: Path) -> Iterator[Any]:
 
 def _unreadable(path: Path, error: Exception) -> InputError:
     noun = "Parquet" if form_of_table(path) == "parquet" else "a stream of Arrow"
+    if not path.stat().st_size:
+        return InputError("an empty file", file=path, remedy="write or download it again")
     problem = (str(error).splitlines() or ["damaged"])[0]
     return InputError(f"not {noun}: {problem}", file=path, remedy="write or download it again")
