@@ -45,8 +45,8 @@ def source_named(dataset_id: str) -> Any:
                 return dataset
         # What begins ids is a name too, of irtoolkit datasets NAME.
         beginnings = {name.partition("/")[0] for name in ours}
-        near = nearest(dataset_id, sorted({*ours, *ir_datasets.registry, *beginnings}))
-        names = dict.fromkeys(filter(None, map(_first_with_data, near)))
+        similar = nearest(dataset_id, sorted({*ours, *ir_datasets.registry, *beginnings}))
+        names = dict.fromkeys(filter(None, map(_first_with_data, similar)))
         guess = f"did you mean {', '.join(names)}? " if names else ""
         listed = "irtoolkit datasets lists ours"
         group = dataset_id.lower()

@@ -139,17 +139,17 @@ class Evaluation:
         figures = ", ".join(f"{name} {value:.4f}" for name, value in self.figures().items())
         return f"Evaluation({len(self.query_ids)} queries: {figures})"
 
+    def __getitem__(self, name: str) -> float:
+        self._check(name)
+        return self._figure(name)
+
     def per_query(self, name: str) -> NDArray[np.float64]:
         """Returns (Q,) the values of one measure.
 
         Raises:
             InputError: it was not evaluated.
         """
-        if name not in self.measures:
-            raise InputError(
-                f"no measure {name!r} among the scores",
-                remedy=f"there are {', '.join(self.measures)}",
-            )
+        self._check(name)
         row: NDArray[np.float64] = self.values[list(self.measures).index(name)]
         return row
 
@@ -162,6 +162,11 @@ class Evaluation:
         chosen = set(query_ids)
         rows = np.array([i for i, name in enumerate(self.query_ids) if name in chosen], np.intp)
         return {name: self._aggregate(name, rows) for name in self.measures}
+
+    def _check(self, name: str) -> None:
+        if name not in self.measures:
+            there = f"there are {', '.join(self.measures)}"
+            raise InputError(f"no measure {name!r} among the scores", remedy=there)
 
     def _figure(self, name: str) -> float:
         return float(np.mean([self._aggregate(name, fold) for fold in self.folds]))
