@@ -7,6 +7,7 @@ import gc
 import os
 import re
 import shutil
+import signal
 import sys
 import time
 from collections.abc import Callable, Generator, Iterator
@@ -54,6 +55,9 @@ os.environ["COLUMNS"] = "100"
 os.environ.setdefault("RAY_worker_niceness", "0")
 # Workers share the cores: threads that wait for others of another worker spin, and all crawl.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+# A shell's background job ignores Ctrl-C, and so would every process that a test starts to interrupt.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def _memory(name: str) -> int:

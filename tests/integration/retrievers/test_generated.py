@@ -34,8 +34,7 @@ def stub() -> Iterator[Stub]:
 
 
 WORKER = """
-import signal, sys
-signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job ignores it
+import sys
 from irtoolkit.models.llm.cache import Answers
 from irtoolkit.models.llm.endpoint import Endpoint
 writer = Endpoint("gpt-test", url=sys.argv[1], parallel=3)

@@ -292,7 +292,7 @@ def test_the_cores_are_shared() -> None:
 
 
 INTERRUPTED = """
-import os, signal, sys, time
+import os, sys, time
 from pathlib import Path
 from irtoolkit.engines.processes import ProcessEngine
 
@@ -301,7 +301,6 @@ def wait(number):
     while True:
         time.sleep(1)
 
-signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job ignores it
 with_workers = ProcessEngine(2)
 list(with_workers.map(lambda number: wait(number), range(4)))
 """
