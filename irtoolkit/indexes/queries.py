@@ -22,8 +22,9 @@ QueryTerms = Mapping[str, float]
 
 # From so many queries on, compiled code splits them: to load it takes longer than a few queries do.
 MANY = 64
-# Terms that are remembered at most, and slots of the table of tokens at first.
-_REMEMBERED, _SLOTS = 1 << 18, 1 << 14
+# Terms that are remembered at most, since each new one copies all of them; and slots of the table of
+# tokens at first.
+_REMEMBERED, _SLOTS = 1 << 16, 1 << 14
 
 
 class CountedQueries(NamedTuple):

@@ -52,9 +52,9 @@ class WeighedTerms:
         self.weighting, self.numbering = weighting, numbering
         self.idf: Floats = np.empty(0)
         self.occurs: NDArray[np.bool_] = np.empty(0, np.bool_)
-        # Columns of terms end to end, in the order in which they came.
-        self._columns: list[Strings] = []
-        self._in_shards: dict[PostingsShard, tuple[int, ShardTerms]] = {}
+        # All terms, and the last of them that came at once.
+        self._columns: tuple[Strings, Strings] | None = None
+        self._in_shards: dict[PostingsShard, ShardTerms] = {}
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "numbering": None, "_in_shards": {}}
@@ -66,13 +66,13 @@ class WeighedTerms:
             InputError: the formula gives a term a weight that is not finite.
         """
         count = len(self.idf)
-        if self._columns and len(terms) <= count:
+        if self._columns is not None and len(terms) <= count:
             return self
         column, weighting = terms.since(count), self.weighting
         statistics = shards.statistics(column)
         if not weighting.counts_empty:
             statistics = replace(statistics, size=statistics.size - statistics.empty)
-        if not self._columns:
+        if self._columns is None:
             self._average = statistics.average
             self.heaviest = _heaviest(weighting, statistics)
         occurs = statistics.found > 0
@@ -82,26 +82,29 @@ class WeighedTerms:
             idf[occurs] = weighting.idf(statistics.size, frequencies, shards.all_frequencies)
             check_weights(weighting, idf)
         self.occurs = np.concatenate([self.occurs, occurs])
-        self._columns.append(column)
+        self._columns = terms, column
         self.idf = np.concatenate([self.idf, idf])
         return self
 
     def of(self, part: PostingsShard) -> ShardTerms:
         """Returns the terms as a shard has them."""
-        done, known = self._in_shards.get(part, (0, None))
-        columns = self._columns[done:]
-        if not columns and known is not None:
+        assert self._columns is not None, "no terms were weighed"
+        terms, column = self._columns
+        known = self._in_shards.get(part)
+        count = 0 if known is None else len(known.places)
+        if known is not None and count >= len(terms):  # another thread may have added more
             return known
-        places = np.concatenate([part.terms.places(column) for column in columns])
+        if count + len(column) != len(terms):
+            column = terms.since(count)
+        places = part.terms.places(column)
         table, most = part.weights(places, self.weighting, self._average)
         if known is not None:
             places, most = (
                 np.concatenate([known.places, places]),
                 np.concatenate([known.most, most]),
             )
-        terms = ShardTerms(places, most, table)
-        self._in_shards[part] = done + len(columns), terms
-        return terms
+        self._in_shards[part] = in_shard = ShardTerms(places, most, table)
+        return in_shard
 
 
 def _heaviest(weighting: Weighting, statistics: Statistics) -> float:

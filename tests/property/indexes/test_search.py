@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import os
+import weakref
 from collections import Counter
 from copy import copy
 from pathlib import Path
@@ -15,6 +17,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from irtoolkit.base import compiled
+from irtoolkit.base.analysis import analyzer
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import Floats, Ints, id_array, rank_ids
 from irtoolkit.indexes import few, pruned
@@ -22,7 +25,7 @@ from irtoolkit.indexes.changes import merge_postings
 from irtoolkit.indexes.documents import Documents, DocumentsWriter
 from irtoolkit.indexes.lexical_maker import PostingsBuilder
 from irtoolkit.indexes.postings import PostingsArrays, PostingsShard
-from irtoolkit.indexes.queries import CountedQueries, QueryTerms
+from irtoolkit.indexes.queries import CountedQueries, QueryCounter, QueryTerms
 from irtoolkit.indexes.search import PostingsSearch, valued, weighed
 from irtoolkit.indexes.shards import OpenShard
 from irtoolkit.indexes.strings import Strings
@@ -194,6 +197,29 @@ def test_one_query_alone_has_the_hits_it_has_among_others(seed: int, depth: int)
             top = best(search, query, weighting, depth)
             np.testing.assert_array_equal(hits[0], top.documents)
             np.testing.assert_array_equal(hits[1], separate(top.scores))
+
+
+@pytest.mark.parametrize("shards", [1, 3])
+def test_columns_of_terms_are_dropped_when_more_terms_come(tmp_path: Path, shards: int) -> None:
+    collection = Collection(tmp_path, 0, shards)
+    counter = QueryCounter("word", analyzer("word", "none", "none"))
+    terms, columns = WeighedTerms(collection.weighting), []
+    for number in range(8):
+        queries = counter.count([(f"t{number} n{number}",)])
+        columns.append(weakref.ref(queries.terms.data))
+        best_alone = weighted_queries(collection.search, queries, collection.weighting)
+        weighted = weighed(terms.with_terms(collection.search, queries.terms), queries)
+        for part in collection.parts[: number % 4]:  # the others look up several columns at once
+            np.testing.assert_array_equal(
+                weighted[0].batch(part).terms, best_alone[0].batch(part).terms
+            )
+        np.testing.assert_array_equal(
+            collection.search.best(weighted, 9).documents,
+            collection.search.best(best_alone, 9).documents,
+        )
+    del queries, weighted, best_alone
+    gc.collect()
+    assert [column() is None for column in columns] == [True] * 7 + [False]
 
 
 def exact_ranks(collection: Collection, search: PostingsSearch) -> list[dict[str, int]]:
