@@ -1,4 +1,4 @@
-"""The extent of a transcriber's note, line by line: only as far as there is evidence.
+"""Where a transcriber's note in a book's text ends, decided line by line; when in doubt, earlier.
 
 A note in brackets goes up to the bracket that closes it, and one in a box as far as the box does. Another one
 is a paragraph, and those after it that are about spelling, pages and the like. What follows them is part of

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.integrations.pyterrier._pyterrier import Frame, Named, pd, pt
-
-if TYPE_CHECKING:
-    pass
 
 
 class Provider(pt.datasets.DatasetProvider):

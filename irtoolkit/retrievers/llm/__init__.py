@@ -1,4 +1,4 @@
-"""Language models that rank what a first stage has found, or write what is looked for."""
+"""Language models that rerank the hits of a first stage, or write the quotation to search for."""
 
 from irtoolkit.retrievers.llm.listwise import ListwiseReranker
 from irtoolkit.retrievers.llm.pairwise import PairwiseReranker
