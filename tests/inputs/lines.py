@@ -60,7 +60,7 @@ INDEX: tuple[tuple[str, str], ...] = (
     ("index more.jsonl -o ix", "holds other documents"),
     ("index ix --delete zz", "document zz is not in the index ix"),
     (f"index {_S} --info", f"irtoolkit index {_S} bm25"),
-    ("index . -o iy", "several files may be its docs: "),
+    ("index . -o iy", "docs.txt:1: document a appears twice, first at docs.jsonl:1"),
     ("index more.jsonl --merge -o ix", "irtoolkit index ix --info"),
     ("index docs.txt -o iy", "documents are .jsonl, .csv, .tsv, .trec or .parquet files"),
     ("index twice.jsonl", "twice.jsonl:4: document a occurs twice, first on line 1"),
