@@ -108,7 +108,7 @@ def test_the_k_of_a_fusion_is_recorded_alike_however_it_is_written(irtoolkit: Co
     assert "; rrf k=0.5\n" in other
     refused(
         irtoolkit("fuse", "bm25.run", "ql.run", "-o", "k.run", "--k", "x"),
-        "invalid number value: 'x'",
+        "invalid float value: 'x'",
     )
 
 
