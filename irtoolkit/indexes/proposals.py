@@ -27,6 +27,8 @@ _CELLS, _DOCS = 1 << 19, (1 << 10, 1 << 13)
 _ROWS = 1 << 17
 # Half a step of single precision at 1, and of bf16.
 _HALF_STEP, _HALF_STEP_OF_BF16 = 2.0**-24, 2.0**-8
+# The greatest number of single precision, and the least that is normal.
+_LARGEST, _LEAST_NORMAL = np.finfo(np.float32).max, 2.0**-126
 # One in so many documents, and at least so many, are multiplied to guess how high the best are.
 _SHARE, _LEAST = 16, 1 << 11
 # By so many standard deviations the documents in a sample may be fewer than those that are expected.
@@ -73,8 +75,9 @@ class Proposals:
 
     def __init__(self, shard: VectorShard, cosine: bool, half: bool = True) -> None:
         self._shard, self._cosine = shard, cosine
-        self._lengths = np.sqrt(shard.squares)
-        self._greatest = 1.0 if cosine else float(self._lengths.max(initial=0))
+        lengths = np.sqrt(shard.squares)
+        self._greatest = 1.0 if cosine else float(lengths.max(initial=0))
+        self._scales = np.minimum(_scales(lengths), _LARGEST) if cosine else None
         self._half: Any = None
         self._changed = 0.0
         if half and _has_fast_bf16():
@@ -95,17 +98,19 @@ class Proposals:
         room = _memory(factors.vectors, step)
         with self.multiplying():
             for first in range(docs.start, docs.stop, step):
-                others = self._others(first, min(docs.stop, first + step))
-                yield ProductBlock(first, _bits(factors.vectors, others, room), factors.off)
+                others, scales = self._others(first, min(docs.stop, first + step))
+                bits = _bits(factors.vectors, others, room, scales)
+                yield ProductBlock(first, bits, factors.off)
 
     def transposed(self, factors: Factors, first: int, last: int) -> ProductBlock:
         """Returns the (b, r) products of some vectors with all of the queries.
 
         To be called within `multiplying`.
         """
-        others = self._others(first, last)
+        others, scales = self._others(first, last)
         room = _memory(others, len(factors.vectors))
-        return ProductBlock(first, _bits(others, factors.vectors, room), factors.off)
+        scales = None if scales is None else scales[:, None]
+        return ProductBlock(first, _bits(others, factors.vectors, room, scales), factors.off)
 
     def multiplying(self) -> AbstractContextManager[object]:
         """Returns a context in which the calling thread multiplies vectors in bf16 alone.
@@ -144,18 +149,16 @@ class Proposals:
         step = max(1, len(self._shard) // max(_LEAST, len(self._shard) // _SHARE))
         if self._half is not None:
             return self._half[::step].contiguous()
-        rows = _ROWS // step * step
-        blocks = range(0, len(self._shard), rows)
-        return np.concatenate([self._scaled(begin, begin + rows)[::step] for begin in blocks])
+        sample = self._shard.chosen(np.arange(0, len(self._shard), step))
+        return sample if self._scales is None else sample * self._scales[::step, None]
 
-    def _others(self, first: int, last: int) -> Any:
-        """Returns (b, dimensions) documents as they are multiplied."""
-        return self._scaled(first, last) if self._half is None else self._half[first:last]
-
-    def _scaled(self, first: int, last: int) -> Singles:
-        """Returns (b, dimensions) documents in single precision."""
-        rows = self._shard.rows(first, last)
-        return rows * _scales(self._lengths[first:last])[:, None] if self._cosine else rows
+    def _others(self, first: int, last: int) -> tuple[Any, Singles | None]:
+        """Returns (b, dimensions) documents as they are multiplied, and (b,) by what their products
+        are multiplied, if at all: they are fewer numbers than the vectors."""
+        if self._half is not None:
+            return self._half[first:last], None
+        scales = None if self._scales is None else self._scales[first:last]
+        return self._shard.rows(first, last), scales
 
     def factors(self, queries: Packed) -> Factors:
         """Returns queries as they are multiplied."""
@@ -165,6 +168,9 @@ class Proposals:
         # A sum is added up in any order, and of scaled vectors; it may be cut off instead of rounded.
         off = (2 * vectors.shape[1] + 64) * _HALF_STEP * sizes * self._greatest + 1e-30
         if self._half is None:
+            if self._scales is not None:
+                # Products below the least normal number may become 0 before they are scaled.
+                off += vectors.shape[1] * _LEAST_NORMAL * float(self._scales.max(initial=0))
             return Factors(vectors * scales[:, None], (off, np.zeros(len(vectors))))
         half = _bf16(vectors.shape)
         changed = _halve(vectors, scales, half)
@@ -175,7 +181,7 @@ class Proposals:
     def _make_half(self) -> None:
         count, width = self._shard.vectors.shape
         self._half = _bf16((count, width))
-        scales = _scales(self._lengths) if self._cosine else np.ones(count, np.float32)
+        scales = np.ones(count, np.float32) if self._scales is None else self._scales
         for first in range(0, count, _ROWS):
             last = min(count, first + _ROWS)
             changed = _halve(
@@ -210,11 +216,14 @@ def _memory(rows: Any, others: int) -> Any:
     return np.empty(shape, np.float32) if isinstance(rows, np.ndarray) else _bf16(shape)
 
 
-def _bits(rows: Any, others: Any, memory: Any) -> Any:
-    """Returns the products of rows and others as whole numbers."""
+def _bits(rows: Any, others: Any, memory: Any, scales: Singles | None = None) -> Any:
+    """Returns the products of rows and others, multiplied by some scales, as whole numbers."""
     out = memory[: len(rows) * len(others)].reshape(len(rows), len(others))
     if isinstance(rows, np.ndarray):
-        return np.matmul(rows, others.T, out=out).view(np.int32)
+        products = np.matmul(rows, others.T, out=out)
+        if scales is not None:
+            products *= scales
+        return products.view(np.int32)
     import torch
 
     return torch.mm(rows, others.T, out=out).view(torch.int16).numpy()
