@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
@@ -139,18 +139,20 @@ class Evaluation:
         figures = ", ".join(f"{name} {value:.4f}" for name, value in self.figures().items())
         return f"Evaluation({len(self.query_ids)} queries: {figures})"
 
-    def __getitem__(self, name: str) -> float:
-        self._check(name)
-        return self._figure(name)
+    def __getitem__(self, measure: str | ir_measures.Measure) -> float:
+        return self._figure(self._name(measure))
 
-    def per_query(self, name: str) -> NDArray[np.float64]:
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.measures)
+
+    def per_query(self, measure: str | ir_measures.Measure) -> NDArray[np.float64]:
         """Returns (Q,) the values of one measure.
 
         Raises:
             InputError: it was not evaluated.
         """
-        self._check(name)
-        row: NDArray[np.float64] = self.values[list(self.measures).index(name)]
+        place = list(self.measures).index(self._name(measure))
+        row: NDArray[np.float64] = self.values[place]
         return row
 
     def figures(self) -> dict[str, float]:
@@ -163,10 +165,12 @@ class Evaluation:
         rows = np.array([i for i, name in enumerate(self.query_ids) if name in chosen], np.intp)
         return {name: self._aggregate(name, rows) for name in self.measures}
 
-    def _check(self, name: str) -> None:
+    def _name(self, measure: str | ir_measures.Measure) -> str:
+        name = str(measure)
         if name not in self.measures:
             there = f"there are {', '.join(self.measures)}"
             raise InputError(f"no measure {name!r} among the scores", remedy=there)
+        return name
 
     def _figure(self, name: str) -> float:
         return float(np.mean([self._aggregate(name, fold) for fold in self.folds]))

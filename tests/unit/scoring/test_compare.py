@@ -129,3 +129,14 @@ def test_a_test_of_means_is_refused_for_a_median(test: Any) -> None:
     with pytest.raises(InputError, match="a median over queries, which the test") as caught:
         both("MedianRank", RANKS, test=test)
     assert caught.value.remedy == "--test wilcoxon or --measure Rank"
+
+
+def test_figures_are_looked_up_by_measures_and_their_names() -> None:
+    found = evaluation(BASE, parse_measures("AP"))
+    assert list(found) == ["AP"]
+    assert "AP" in found
+    assert "RR" not in found
+    assert found[ir_measures.AP] == found["AP"] == pytest.approx(np.mean(BASE))
+    assert found.per_query(ir_measures.AP).tolist() == BASE
+    with pytest.raises(InputError, match="no measure 'RR' among the scores"):
+        found["RR"]
