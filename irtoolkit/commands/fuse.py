@@ -99,9 +99,10 @@ def execute(args: argparse.Namespace) -> None:
             "--learned has a method and its settings", remedy="leave out --method and settings"
         )
     learned = None if args.learned is None else learned_fusion(args.learned)
-    name = args.method or "rrf"
-    method: Method = fusion_method(name, settings) if learned is None else learned.method
-    name = name if learned is None else learned.method.name
+    method: Method = (
+        fusion_method(args.method or "rrf", settings) if learned is None else learned.method
+    )
+    name = method.tag
     _warn(name, method, settings)
     read: list[Run] = []
 
@@ -149,7 +150,7 @@ def _warn(name: str, method: Method, settings: dict[str, Any]) -> None:
     from irtoolkit.integrations.ranx_fusion import RanxMethod
     from irtoolkit.integrations.ranx_objects import slow_at_first
 
-    if name.rpartition(":")[2] in _MULTIPLIED and settings.get("normalise") == "zscore":
+    if name in _MULTIPLIED and settings.get("normalise") == "zscore":
         note(
             f"note: z-scores below the mean are negative, and {name} multiplies them by the number of"
             " runs too: what several runs list falls below what one lists; minmax and sum have none"

@@ -259,6 +259,7 @@ def test_bad_options_leave_everything_as_it_was(
     ("method", "normalise", "noted"),
     [
         ("combmnz", "zscore", True),
+        ("CombMNZ", "zscore", True),
         ("combmnz", "minmax", False),
         ("combmnz", None, False),
         ("combsum", "zscore", False),
