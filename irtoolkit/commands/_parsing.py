@@ -148,8 +148,12 @@ class CommandParser(argparse.ArgumentParser):
         if not word.startswith("-"):
             self.error(f"one argument too many: {word!r}{self._hint()}")
         flag = word.partition("=")[0]
-        near = system_flag(flag) or did_you_mean(flag, self.flags()).strip()
-        otherwise = "" if system_flag(flag) else otherwise
+        takes_system = any(
+            a.dest.startswith("system") for a in self._actions if not a.option_strings
+        )
+        system = system_flag(flag) if takes_system else ""
+        near = system or did_you_mean(flag, self.flags()).strip()
+        otherwise = "" if system else otherwise
         self.error("; ".join(filter(None, (f"no flag {flag}", near, otherwise))))
 
     def _hint(self) -> str:

@@ -136,8 +136,11 @@ def _outputs(args: argparse.Namespace, systems: list[str]) -> dict[str | None, O
         )
     output_folder(args.output)
     names = {system: f"{re.sub(r'[^a-zA-Z0-9._+-]+', '-', system)}.run" for system in systems}
-    if len(set(names.values())) < len(systems):
-        raise InputError("a system is named twice", remedy="name each once")
+    if len({name.lower() for name in names.values()}) < len(systems):  # one file on some disks
+        raise InputError(
+            "a system is named twice, or in capitals too",
+            remedy="name each once; one command each for names that differ in capitals",
+        )
     return {system: OutputFile(os.path.join(args.output, name)) for system, name in names.items()}
 
 

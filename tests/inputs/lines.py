@@ -159,6 +159,8 @@ LINES: tuple[tuple[str, str], ...] = (
     (f"retrieve {_S} bm25 -o x.json.gz", "the name ends in .json"),
     (f"retrieve {_S} bm25 tfidf -o x.run", "2 systems, and one file (name a folder"),
     (f"retrieve {_S} bm25 bm25 -o x", "a system is named twice"),
+    (f"retrieve {_S} tfidf TFIDF -o x", "a system is named twice, or in capitals too"),
+    (f"datasets {_S} --bm25", "no flag --bm25 (see irtoolkit datasets --help)"),
     (f"retrieve {_S} bm25 nobody -o x", "no system 'nobody'"),
     (f"retrieve {_S} bm25 tfidf -o x --k1 1", "retriever tfidf has no setting 'k1'"),
     (f"{_RETRIEVE} --b", "no flag --b; a setting needs a value: --b VALUE"),
