@@ -107,7 +107,7 @@ def told() -> dict[str, str]:
         "egret-forms": f"{_percent(sites)} (sites left out, not trained), "
         f"{hidden_figure('egret', 'ql')} (hidden site, `ql` alone)",
         "relic": f"{left_out['relic']}, {hidden_figure('relic', 'surroundings')} (hidden books)",
-        "relic-encoders": f"{_percent(fused)} (books left out, MiniLM at every passage)",
+        "relic-encoders": f"{_percent(fused)} (all books, each left out; MiniLM at every passage)",
         "plotretrieval": f"{left_out['plotretrieval']}, "
         f"{hidden_figure('plotretrieval', 'surroundings')} (hidden books)",
     }
