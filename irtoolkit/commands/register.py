@@ -1,9 +1,9 @@
 """Register a folder of documents, topics and judgments as a dataset.
 
 Documents are TREC SGML (<DOC>), JSON lines, CSV or Parquet (id, and text, contents or body; title if
-there is one), TSV (id, tab, text), or books: .txt, .md, .epub or .html files,
-which are divided into passages of 3 sentences, or of --sentences N. One file of documents may stand in place of FOLDER. Topics are TREC SGML (<top>) or XML
-(<topic>), JSON lines, CSV, Parquet or TSV; judgments are TREC qrels, BEIR's TSV, or CSV or Parquet
+there is one), TSV (id, tab, text), or books: .txt, .md, .epub or .html files, which are divided
+into passages of 3 sentences, or of --sentences N. One file of documents may stand in place of FOLDER.
+Topics are TREC SGML (<top>) or XML (<topic>), JSON lines, CSV, Parquet or TSV; judgments are TREC qrels, BEIR's TSV, or CSV or Parquet
 (query_id, doc_id, relevance). Candidates of each topic are top_ranked (JSON lines or Parquet with
 query-id and corpus-ids), or a run: a file whose name has top_ranked, candidates or pool, or --pools FILE.
 All files but books are UTF-8, plain or packed (.gz and others). The names and first lines of the files show which

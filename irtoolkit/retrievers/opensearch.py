@@ -35,8 +35,6 @@ class OpenSearch(SearchServer):
 
     As [elasticsearch](#elasticsearch), with the k-NN plugin's vectors. The environment has the
     credentials: OPENSEARCH_USERNAME and OPENSEARCH_PASSWORD.
-
-    Attributes:
     """
 
     name: ClassVar[str] = "opensearch"

@@ -249,12 +249,10 @@ def separate(scores: Any, keys: Keys | None = None, queries: Ints | None = None)
         InputError: a row would have to go below the lowest float32.
     """
     single: Singles = np.asarray(scores, np.float32)
-    same = single[1:] >= single[:-1]
-    if queries is not None:
-        same &= queries[1:] == queries[:-1]
-    if not same.any():
+    rises = single[1:] >= single[:-1]
+    same = np.ones_like(rises) if queries is None else queries[1:] == queries[:-1]
+    if not (rises & same).any():
         return single
-    same = np.ones_like(same) if queries is None else queries[1:] == queries[:-1]
     falls = np.ones_like(same) if keys is None else keys[1:] > keys[:-1]
     single = single.copy()
     with np.errstate(over="ignore"):

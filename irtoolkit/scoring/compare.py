@@ -197,7 +197,7 @@ def compare(
         correction=correction,
     )
     rows = [
-        Compared(name, evaluation.figures()[measure], *interval_of(evaluation, measure, summary))
+        Compared(name, evaluation[measure], *interval_of(evaluation, measure, summary))
         for name, evaluation in evaluations.items()
     ]
     for i, result in zip(others, results, strict=True):
